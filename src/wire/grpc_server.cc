@@ -151,7 +151,9 @@ struct GrpcServer::Parts {
     AddTableAdminService(tables, instances.get(), backups.get(), &change_streams.streams(), operations.get(),
                          &operation_runner, /*keeps_deleted=*/options.undelete_for > absl::ZeroDuration(),
                          calls, &router);
-    AddInstanceAdminService(tables, instances.get(), operations.get(), key_visualizer, calls, &router);
+    AddInstanceAdminService({tables, instances.get(), operations.get(), key_visualizer, options.sql_dialect,
+                             options.view_definitions},
+                            calls, &router);
     if (options.policies != nullptr) {
       for (const std::string_view service : {kTableAdminService, kInstanceAdminService}) {
         AddIamCalls(service, {tables, instances.get(), backups.get(), options.policies, options.access},

@@ -29,6 +29,7 @@ class AuditLog;
 class IdleWorkers;
 class KeyVisualizer;
 class PolicyStore;
+class ViewDefinitions;
 
 struct GrpcServerOptions {
   std::string host = "127.0.0.1";
@@ -75,6 +76,8 @@ struct GrpcServerOptions {
   PolicyStore* policies = nullptr;
   // Which language PrepareQuery takes.
   sql::Dialect sql_dialect = sql::Dialect::kSonde;
+  // Checks the definitions of materialized views; null: they are not built.
+  ViewDefinitions* view_definitions = nullptr;
   // An instance has one cluster, as there is one copy of the data.
   bool refuses_clusters = false;
   // Tables need an instance that was created, and data calls an app profile that exists.

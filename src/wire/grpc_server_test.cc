@@ -448,10 +448,6 @@ TEST_F(GrpcServerTest, CallsThatAreNotBuiltSayWhichTheyAreAndWhereToLook) {
          "google.bigtable.admin.v2.BigtableTableAdmin/SnapshotTable");
   const auto channel =
       grpc::CreateChannel("127.0.0.1:" + std::to_string(server_->port()), grpc::InsecureChannelCredentials());
-  const auto instances = admin::BigtableInstanceAdmin::NewStub(channel);
-  expect(call(instances.get(), &admin::BigtableInstanceAdmin::Stub::GetLogicalView,
-              admin::GetLogicalViewRequest(), admin::LogicalView()),
-         "google.bigtable.admin.v2.BigtableInstanceAdmin/GetLogicalView");
   // A service that Sonde does not have at all.
   const grpc::internal::RpcMethod method("/google.spanner.v1.Spanner/CreateSession",
                                          grpc::internal::RpcMethod::NORMAL_RPC);

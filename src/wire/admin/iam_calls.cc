@@ -58,6 +58,10 @@ absl::Status CheckExists(const IamStores& stores, ResourceKind kind, const std::
       return catalog.FindView(resource).status();
     case ResourceKind::kSchemaBundle:
       return catalog.FindBundle(resource).status();
+    case ResourceKind::kLogicalView:
+      return catalog.FindLogicalView(resource).status();
+    case ResourceKind::kMaterializedView:
+      return catalog.FindMaterializedView(resource).status();
     default:
       return absl::NotFoundError(fmt::format("Resource not found: {}", resource));
   }

@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 
+#include "access/rules.h"
 #include "base/bytes.h"
 #include "model/limits.h"
 #include "model/names.h"
 #include "wire/admin/instance_calls.h"
 #include "wire/admin/schemas.h"
+#include "wire/admin/sql_views.h"
+#include "wire/call/call_access.h"
 #include "wire/call/calls.h"
 #include "wire/call/cluster.h"
 #include "wire/call/service_names.h"
@@ -71,6 +75,45 @@ absl::StatusOr<Times> TimesOf(const admin::ListHotTabletsRequest& request, int64
   return times;
 }
 
+// Whether the call's caller may read a table or view.
+sql::InstanceNames::MayRead MayReadOf(const rpc::Call& call) {
+  return [&call](std::string_view resource) {
+    return CheckAccess(call, PermissionToReadRows(resource), resource);
+  };
+}
+
+void AddSqlViews(const InstanceAdminParts& all, const CallKind& kind, Service* service) {
+  using google::longrunning::Operation;
+  using google::protobuf::Empty;
+  const auto bundles = std::make_shared<sql::BundleFinder>(&all.tables->catalog());
+  const SqlViewParts parts{&all.tables->catalog(), all.instances, all.operations,      &all.tables->clock(),
+                           bundles.get(),          all.dialect,   all.view_definitions};
+  service->AddUnary<admin::CreateLogicalViewRequest, Operation>(
+      kind, [parts, bundles](const rpc::Call& call, const admin::CreateLogicalViewRequest& in,
+                             Operation* out) { return CreateLogicalView(parts, MayReadOf(call), in, out); });
+  service->AddUnary<admin::GetLogicalViewRequest, admin::LogicalView>(
+      kind, [parts](const auto& in, auto* out) { return GetLogicalView(parts, in, out); });
+  service->AddUnary<admin::ListLogicalViewsRequest, admin::ListLogicalViewsResponse>(
+      kind, [parts](const auto& in, auto* out) { return ListLogicalViews(parts, in, out); });
+  service->AddUnary<admin::UpdateLogicalViewRequest, Operation>(
+      kind, [parts, bundles](const rpc::Call& call, const admin::UpdateLogicalViewRequest& in,
+                             Operation* out) { return UpdateLogicalView(parts, MayReadOf(call), in, out); });
+  service->AddUnary<admin::DeleteLogicalViewRequest, Empty>(
+      kind, [parts](const auto& in, auto*) { return DeleteLogicalView(parts, in); });
+  service->AddUnary<admin::CreateMaterializedViewRequest, Operation>(
+      kind, [parts](const rpc::Call& call, const admin::CreateMaterializedViewRequest& in, Operation* out) {
+        return CreateMaterializedView(parts, MayReadOf(call), in, out);
+      });
+  service->AddUnary<admin::GetMaterializedViewRequest, admin::MaterializedView>(
+      kind, [parts](const auto& in, auto* out) { return GetMaterializedView(parts, in, out); });
+  service->AddUnary<admin::ListMaterializedViewsRequest, admin::ListMaterializedViewsResponse>(
+      kind, [parts](const auto& in, auto* out) { return ListMaterializedViews(parts, in, out); });
+  service->AddUnary<admin::UpdateMaterializedViewRequest, Operation>(
+      kind, [parts](const auto& in, auto* out) { return UpdateMaterializedView(parts, in, out); });
+  service->AddUnary<admin::DeleteMaterializedViewRequest, Empty>(
+      kind, [parts](const auto& in, auto*) { return DeleteMaterializedView(parts, in); });
+}
+
 }  // namespace
 
 absl::Status ListHotTablets(Tables* tables, const InstanceStore& instances, KeyVisualizer* key_visualizer,
@@ -126,12 +169,11 @@ absl::Status ListHotTablets(Tables* tables, const InstanceStore& instances, KeyV
   return absl::OkStatus();
 }
 
-void AddInstanceAdminService(Tables* tables, InstanceStore* instances, Operations* operations,
-                             KeyVisualizer* key_visualizer, const CallResources& resources,
+void AddInstanceAdminService(const InstanceAdminParts& all, const CallResources& resources,
                              rpc::Router* router) {
   Service service(kInstanceAdminService, resources.metrics, router);
   const CallKind kind = resources.Administration();
-  const InstanceParts parts{instances, &tables->catalog(), operations, &tables->clock()};
+  const InstanceParts parts{all.instances, &all.tables->catalog(), all.operations, &all.tables->clock()};
   using google::longrunning::Operation;
   using google::protobuf::Empty;
   service.AddUnary<admin::CreateInstanceRequest, Operation>(
@@ -169,8 +211,10 @@ void AddInstanceAdminService(Tables* tables, InstanceStore* instances, Operation
   service.AddUnary<admin::DeleteAppProfileRequest, Empty>(
       kind, [parts](const auto& in, auto*) { return DeleteAppProfile(parts, in); });
   service.AddUnary<admin::ListHotTabletsRequest, admin::ListHotTabletsResponse>(
-      kind,
-      [=](const auto& in, auto* out) { return ListHotTablets(tables, *instances, key_visualizer, in, out); });
+      kind, [all](const auto& in, auto* out) {
+        return ListHotTablets(all.tables, *all.instances, all.key_visualizer, in, out);
+      });
+  AddSqlViews(all, kind, &service);
 }
 
 }  // namespace sonde

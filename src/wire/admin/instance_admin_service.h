@@ -3,7 +3,9 @@
 
 #include <google/bigtable/admin/v2/bigtable_instance_admin.pb.h>
 
+#include "catalog/view_definitions.h"
 #include "keyviz/key_visualizer.h"
+#include "sql/bind/binder.h"
 #include "table/tables.h"
 #include "wire/call/calls.h"
 #include "wire/operations/operations.h"
@@ -11,9 +13,17 @@
 
 namespace sonde {
 
-// Nothing is owned.  `key_visualizer` may be null: nobody watches then, and no tablet is hot.
-void AddInstanceAdminService(Tables* tables, InstanceStore* instances, Operations* operations,
-                             KeyVisualizer* key_visualizer, const CallResources& resources,
+// What the service works with.  Nothing is owned.
+struct InstanceAdminParts {
+  Tables* tables;
+  InstanceStore* instances;
+  Operations* operations;
+  KeyVisualizer* key_visualizer = nullptr;  // null: nobody watches, and no tablet is hot
+  sql::Dialect dialect = sql::Dialect::kSonde;
+  ViewDefinitions* view_definitions = nullptr;  // null: materialized views are not built
+};
+
+void AddInstanceAdminService(const InstanceAdminParts& parts, const CallResources& resources,
                              rpc::Router* router);
 
 // Answers ListHotTablets.  A tablet's keys are given as text, with bytes that are no UTF-8 as \xNN; its end

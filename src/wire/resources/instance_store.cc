@@ -229,6 +229,8 @@ absl::Status InstanceStore::DeleteInstance(std::string_view name) {
     const absl::ReaderMutexLock lock(&mutex_);
     if (absl::Status status = CheckCanGo(name, tables); !status.ok()) return status;
   }
+  // They read from the tables.
+  if (absl::Status status = catalog_->DeleteSqlViews(name); !status.ok()) return status;
   for (const TableSchemaRef& table : tables) {
     if (absl::Status status = catalog_->Delete(table->name); !status.ok() && !absl::IsNotFound(status))
       return status;

@@ -62,9 +62,9 @@ class InstanceStore final : public AppProfiles {
   // `change` gets a copy; an error of it is the answer.
   absl::StatusOr<Instance> UpdateInstance(std::string_view name,
                                           const std::function<absl::Status(Instance* instance)>& change);
-  // Deletes an instance with its tables.  FAILED_PRECONDITION: it has backups, or a table that cannot be deleted.
+  // Deletes an instance with its tables and views.  FAILED_PRECONDITION: it has backups, or a table or view that cannot be deleted.
   absl::Status DeleteInstance(std::string_view name);
-  // Makes the record of an instance whose first table is being created, if there is none.
+  // Makes the record of an instance whose first table or view is being created, if there is none.
   absl::Status EnsureInstance(std::string_view name);
 
   // --- Clusters.  NOT_FOUND: there is none of this name, or no such instance.

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.api.gax.rpc.ApiException;
+import com.google.cloud.bigtable.admin.v2.BigtableInstanceAdminClient;
+import com.google.cloud.bigtable.admin.v2.BigtableInstanceAdminSettings;
 import com.google.cloud.bigtable.admin.v2.BigtableTableAdminClient;
 import com.google.cloud.bigtable.admin.v2.BigtableTableAdminSettings;
 import com.google.cloud.bigtable.admin.v2.models.CreateTableRequest;
@@ -30,6 +32,7 @@ final class Fixture {
   static final String PROJECT = "conformance";
   static final String INSTANCE = "java-" + System.nanoTime();
   static final BigtableTableAdminClient admin = adminClient(INSTANCE);
+  static final BigtableInstanceAdminClient instanceAdmin = instanceAdminClient();
   static final BigtableDataClient data = dataClient();
 
   private static final AtomicInteger tableCount = new AtomicInteger();
@@ -43,6 +46,15 @@ final class Fixture {
               .setProjectId(PROJECT)
               .setInstanceId(instance)
               .build());
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static BigtableInstanceAdminClient instanceAdminClient() {
+    try {
+      return BigtableInstanceAdminClient.create(
+          BigtableInstanceAdminSettings.newBuilderForEmulator(host(), port()).setProjectId(PROJECT).build());
     } catch (IOException e) {
       throw new IllegalStateException(e);
     }

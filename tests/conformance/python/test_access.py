@@ -15,6 +15,8 @@ import pytest
 from google.api_core.client_options import ClientOptions
 from google.cloud import bigtable
 from google.cloud.bigtable import column_family
+from google.cloud.bigtable.data import BigtableDataClient
+from google.cloud.bigtable_admin_v2 import types as admin
 from google.oauth2 import service_account
 
 SONDE = os.environ.get("SONDE_BINARY")
@@ -132,6 +134,48 @@ def test_a_policy_of_a_table_grants_more(server, table):
     del policy["roles/bigtable.user"]
     table.set_iam_policy(policy)
     assert "tables.readRows" in denied(server, "look")
+
+
+def test_a_policy_of_a_view_lets_its_rows_be_read_and_no_others(server, table):
+    """The view's query is read with the right of who defined it; to define one takes a right to read what it names."""
+    client, name = table._instance._client.instance_admin_client, f"{table._instance.name}/logicalViews/v"
+    view = admin.LogicalView(query="SELECT _key, f['q'] AS q FROM t")
+    client.create_logical_view(parent=table._instance.name, logical_view_id="v", logical_view=view).result(timeout=60)
+    with open(server.directory / "auth.yaml", "a") as auth:
+        auth.write("roles:\n  - {name: projects/p/roles/asks, title: Asks, permissions: [bigtable.instances.executeQuery, "
+                   "bigtable.logicalViews.create]}\n")
+    server.key("ask", "projects/p/roles/asks")
+    server.reload()
+    asking = server.client(server.directory.parent / "ask.json")
+
+    def ask(query):
+        credentials = asking._client._credentials
+        with BigtableDataClient(project="p", credentials=credentials, client_options=asking._client._client_options) as data:
+            return [tuple(value for _, value in row.fields) for row in data.execute_query(query, "i")]
+
+    def tested():
+        return asking._client.instance_admin_client.test_iam_permissions(
+            request={"resource": name, "permissions": ["bigtable.logicalViews.readRows", "bigtable.logicalViews.update"]}).permissions
+
+    for query in ("SELECT * FROM v", "SELECT * FROM none"):  # which tells nobody that there is a view
+        with pytest.raises(errors.PermissionDenied, match="bigtable.tables.readRows"):
+            ask(query)
+    assert tested() == []
+    policy = client.get_iam_policy(request={"resource": name})
+    policy.bindings.add(role="roles/bigtable.reader", members=["serviceAccount:ask@sonde.local"])
+    client.set_iam_policy(request={"resource": name, "policy": policy})
+    assert tested() == ["bigtable.logicalViews.readRows"]
+    assert ask("SELECT * FROM v") == [(b"k", b"v")]
+    with pytest.raises(errors.PermissionDenied, match="bigtable.tables.readRows"):
+        ask("SELECT * FROM t")
+    with pytest.raises(errors.PermissionDenied, match="bigtable.tables.readRows"):
+        asking._client.instance_admin_client.create_logical_view(
+            parent=table._instance.name, logical_view_id="w", logical_view=view).result(timeout=60)
+    client.delete_logical_view(name=name)
+    client.create_logical_view(parent=table._instance.name, logical_view_id="v", logical_view=view).result(timeout=60)
+    with pytest.raises(errors.PermissionDenied):  # the policy went with the view
+        ask("SELECT * FROM v")
+    client.delete_logical_view(name=name)
 
 
 def test_a_revoked_key_ends_at_once_also_on_connections_that_are_open(server, table):

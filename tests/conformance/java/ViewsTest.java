@@ -1,0 +1,68 @@
+package sonde.conformance;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static sonde.conformance.Fixture.INSTANCE;
+import static sonde.conformance.Fixture.data;
+import static sonde.conformance.Fixture.instanceAdmin;
+import static sonde.conformance.Fixture.newTable;
+import static sonde.conformance.Fixture.refused;
+import static sonde.conformance.Fixture.write;
+
+import com.google.cloud.bigtable.admin.v2.models.CreateLogicalViewRequest;
+import com.google.cloud.bigtable.admin.v2.models.LogicalView;
+import com.google.cloud.bigtable.admin.v2.models.UpdateLogicalViewRequest;
+import com.google.cloud.bigtable.data.v2.models.sql.ResultSet;
+import com.google.protobuf.ByteString;
+import io.grpc.Status.Code;
+import java.util.HashMap;
+import org.junit.jupiter.api.Test;
+
+/** Logical views: as resources, and in SQL. */
+class ViewsTest {
+  @Test
+  void aViewIsMadeListedAlteredAndDeleted() {
+    String id = "made";
+    LogicalView made =
+        instanceAdmin.createLogicalView(
+            CreateLogicalViewRequest.of(INSTANCE, id).setQuery("SELECT 1 AS value").setDeletionProtection(false));
+    assertEquals(id, made.getId());
+    assertEquals(INSTANCE, made.getInstanceId());
+    assertEquals("SELECT 1 AS value", made.getQuery());
+    assertFalse(made.isDeletionProtected());
+    assertEquals(made, instanceAdmin.getLogicalView(INSTANCE, id));
+    assertTrue(instanceAdmin.listLogicalViews(INSTANCE).contains(id));
+    refused(
+        Code.ALREADY_EXISTS,
+        () -> instanceAdmin.createLogicalView(CreateLogicalViewRequest.of(INSTANCE, id).setQuery("SELECT 2 AS x")));
+
+    LogicalView altered =
+        instanceAdmin.updateLogicalView(
+            UpdateLogicalViewRequest.of(made).setQuery("SELECT 2 AS value").setDeletionProtection(true));
+    assertEquals("SELECT 2 AS value", altered.getQuery());
+    assertTrue(altered.isDeletionProtected());
+    refused(Code.FAILED_PRECONDITION, () -> instanceAdmin.deleteLogicalView(INSTANCE, id));
+    instanceAdmin.updateLogicalView(UpdateLogicalViewRequest.of(altered).setDeletionProtection(false));
+    instanceAdmin.deleteLogicalView(INSTANCE, id);
+    refused(Code.NOT_FOUND, () -> instanceAdmin.getLogicalView(INSTANCE, id));
+  }
+
+  @Test
+  void aViewHasTheRowsOfItsQuery() {
+    String table = newTable("f");
+    write(table, "r", "f", "q", 1, "v");
+    String query = "SELECT _key, f['q'] AS  `q`\nFROM " + table;
+    LogicalView made =
+        instanceAdmin.createLogicalView(CreateLogicalViewRequest.of(INSTANCE, "rows").setQuery(query));
+    assertEquals(query, made.getQuery());
+    try (ResultSet rows =
+        data.executeQuery(
+            data.prepareStatement("SELECT q FROM `rows` WHERE _key = 'r'", new HashMap<>()).bind().build())) {
+      assertTrue(rows.next());
+      assertEquals(ByteString.copyFromUtf8("v"), rows.getBytes("q"));
+      assertFalse(rows.next());
+    }
+    instanceAdmin.deleteLogicalView(INSTANCE, "rows");
+  }
+}
