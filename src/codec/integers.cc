@@ -9,62 +9,14 @@
 
 #include "base/varint.h"
 #include "codec/bits.h"
+#include "codec/integer_format.h"
 
 namespace sonde::codec {
 namespace {
 
-constexpr uint64_t kDirectTokens = 16;
-constexpr unsigned kDirectBits = 4;    // kDirectTokens is 2^kDirectBits
-constexpr unsigned kMantissaBits = 2;  // of a greater number, named by its token
-constexpr unsigned char kSigned = 4;
-
-// The most bytes of a block, and the room around it when it is decoded.
-constexpr size_t kBlockBytesMax = kBlockValues * 8 + kBlockTokenBytesMax;
-constexpr size_t kMargin = 8;
-
 // The plan is made from so many stretches of so many values.
 constexpr size_t kSampleStretches = 4;
 constexpr size_t kSampleValues = 256;
-
-// Numbers of 1, 2, 4 or 8 bytes, in the machine's order.
-template <typename Number>
-uint64_t GetNumber(const char* from) {
-  Number number;
-  std::memcpy(&number, from, sizeof(number));
-  return number;
-}
-
-uint64_t GetWidth(const char* from, unsigned width) {
-  switch (width) {
-    case 1:
-      return GetNumber<uint8_t>(from);
-    case 2:
-      return GetNumber<uint16_t>(from);
-    case 4:
-      return GetNumber<uint32_t>(from);
-    default:
-      return GetNumber<uint64_t>(from);
-  }
-}
-
-template <typename Number>
-void PutNumber(uint64_t value, char* to) {
-  const auto number = static_cast<Number>(value);
-  std::memcpy(to, &number, sizeof(number));
-}
-
-void PutWidth(uint64_t value, unsigned width, char* to) {
-  switch (width) {
-    case 1:
-      return PutNumber<uint8_t>(value, to);
-    case 2:
-      return PutNumber<uint16_t>(value, to);
-    case 4:
-      return PutNumber<uint32_t>(value, to);
-    default:
-      return PutNumber<uint64_t>(value, to);
-  }
-}
 
 unsigned TokenOf(uint64_t u) {
   if (u < kDirectTokens) return static_cast<unsigned>(u);
@@ -72,27 +24,6 @@ unsigned TokenOf(uint64_t u) {
   const auto mantissa = static_cast<unsigned>(u >> (length - 1 - kMantissaBits)) & LowBits(kMantissaBits);
   return static_cast<unsigned>(kDirectTokens + ((length - 1 - kDirectBits) << kMantissaBits) + mantissa);
 }
-
-// The meaning of a token: the least u, and how many raw bits are added.
-struct TokenMeaning {
-  uint64_t least;
-  uint32_t raw_bits;
-};
-constexpr std::array<TokenMeaning, kTokens> MakeMeanings() {
-  std::array<TokenMeaning, kTokens> meanings{};
-  for (unsigned token = 0; token < kTokens; ++token) {
-    if (token < kDirectTokens) {
-      meanings[token] = {token, 0};
-      continue;
-    }
-    const unsigned above = token - kDirectTokens;
-    const unsigned raw_bits = (above >> kMantissaBits) + kDirectBits - kMantissaBits;
-    const uint64_t top = (uint64_t{1} << kMantissaBits) | (above & LowBits(kMantissaBits));
-    meanings[token] = {top << raw_bits, raw_bits};
-  }
-  return meanings;
-}
-constexpr std::array<TokenMeaning, kTokens> kMeanings = MakeMeanings();
 
 uint64_t ToU(uint64_t r, const IntegerPlan& plan) {
   r -= plan.step;
@@ -162,16 +93,6 @@ uint64_t DivisorOf(absl::Span<const int64_t> values, uint64_t base) {
 }
 
 void PutSigned(std::string* out, uint64_t value) { PutVarint(out, ZigZag(static_cast<int64_t>(value))); }
-bool GetSigned(std::string_view* in, uint64_t* value) {
-  uint64_t u = 0;
-  if (!GetVarint(in, &u)) return false;
-  *value = static_cast<uint64_t>(UnZigZag(u));
-  return true;
-}
-
-// How many values of a block are known before its bytes are read.
-size_t KnownOf(int order, size_t values) { return std::min<size_t>(order, values); }
-
 // The u of all values, and their tokens.
 struct Residuals {
   std::vector<uint64_t> us;
@@ -362,235 +283,6 @@ void EncodeIntegers(absl::Span<const int64_t> values, std::string* out) {
 
 void EncodeIntegers(absl::Span<const int64_t> values, const IntegerPlan& plan, std::string* out) {
   IntegerEncoder(values, &plan, out).Encode();
-}
-
-bool IntegerColumn::Parse(std::string_view* in, size_t count) {
-  *this = IntegerColumn();
-  count_ = count;
-  if (in->empty() || static_cast<unsigned char>((*in)[0]) > static_cast<unsigned char>(Form::kCoded))
-    return false;
-  form_ = static_cast<Form>((*in)[0]);
-  in->remove_prefix(1);
-  if (form_ == Form::kConstant || form_ == Form::kLine) {
-    return GetSigned(in, &base_) && (form_ == Form::kConstant || GetSigned(in, &step_));
-  }
-  if (in->empty()) return false;
-  const auto kind = static_cast<unsigned char>((*in)[0]);
-  in->remove_prefix(1);
-  order_ = kind & ~kSigned;
-  signed_ = (kind & kSigned) != 0;
-  if (order_ > 2 || !GetSigned(in, &base_) || !GetVarint(in, &divisor_) || !GetSigned(in, &step_))
-    return false;
-  if (form_ == Form::kPacked) {
-    if (in->empty()) return false;
-    width_ = static_cast<unsigned char>((*in)[0]);
-    in->remove_prefix(1);
-    if (width_ > 64) return false;
-  } else if (!frequencies_.Parse(in)) {
-    return false;
-  }
-  std::string_view blocks;
-  return GetBytes(in, &blocks) && ParseBlocks(&blocks);
-}
-
-bool IntegerColumn::ParseBlocks(std::string_view* in) {
-  const size_t blocks = (count_ + kBlockValues - 1) / kBlockValues;
-  if (blocks > in->size()) return false;
-  blocks_.reserve(blocks);
-  uint64_t value = 0, difference = 0;
-  uint64_t start = 0;
-  for (size_t i = 0; i < blocks; ++i) {
-    uint64_t change = 0, bytes = 0;
-    if (order_ > 0) {
-      if (!GetSigned(in, &change)) return false;
-      value += change;
-    }
-    if (order_ > 1) {
-      if (!GetSigned(in, &change)) return false;
-      difference += change;
-    }
-    if (!GetVarint(in, &bytes) || bytes > kBlockBytesMax) return false;
-    blocks_.push_back({value, difference, static_cast<uint32_t>(start), static_cast<uint32_t>(bytes)});
-    start += bytes;
-    if (start > UINT32_MAX) return false;
-  }
-  bytes_ = *in;
-  return start == bytes_.size();
-}
-
-size_t IntegerColumn::ValuesOf(size_t block) const {
-  return std::min(kBlockValues, count_ - block * kBlockValues);
-}
-
-bool IntegerColumn::DecodeBlock(size_t index, int64_t* out) {
-  const Block& block = blocks_[index];
-  const size_t values = ValuesOf(index);
-  const size_t known = KnownOf(order_, values);
-
-  char padded[kMargin + kBlockBytesMax + kMargin];
-  std::memset(padded, 0, kMargin);
-  char* const bytes = padded + kMargin;
-  std::memcpy(bytes, bytes_.data() + block.start, block.bytes);
-  std::memset(bytes + block.bytes, 0, kMargin);
-  const bool decoded = form_ == Form::kPacked
-                           ? DecodePacked({bytes, block.bytes}, values - known, out + known)
-                           : DecodeCoded({bytes, block.bytes}, values - known, out + known);
-  if (!decoded) return false;
-
-  // Everything was scaled by the divisor at once: sums of scaled differences are scaled sums.
-  if (order_ == 0) {
-    for (size_t i = 0; i < values; ++i) out[i] = static_cast<int64_t>(static_cast<uint64_t>(out[i]) + base_);
-    return true;
-  }
-  uint64_t value = base_ + block.first_value * divisor_;
-  out[0] = static_cast<int64_t>(value);
-  if (order_ == 1) {
-    for (size_t i = 1; i < values; ++i) {
-      value += static_cast<uint64_t>(out[i]);
-      out[i] = static_cast<int64_t>(value);
-    }
-    return true;
-  }
-  uint64_t difference = block.first_difference * divisor_;
-  if (values > 1) out[1] = 0;
-  for (size_t i = 1; i < values; ++i) {
-    difference += static_cast<uint64_t>(out[i]);
-    value += difference;
-    out[i] = static_cast<int64_t>(value);
-  }
-  return true;
-}
-
-bool IntegerColumn::DecodePacked(std::string_view bytes, size_t count, int64_t* out) const {
-  if ((count * width_ + 7) / 8 != bytes.size()) return false;
-  BitReader raw(bytes.data());
-  for (size_t i = 0; i < count; ++i) out[i] = Scaled(raw.Get(width_));
-  return true;
-}
-
-bool IntegerColumn::DecodeCoded(std::string_view bytes, size_t count, int64_t* out) {
-  if (decoder_ == nullptr) decoder_ = std::make_unique<TokenDecoder>(frequencies_);
-  uint8_t tokens[kBlockValues];
-  size_t rest = 0;
-  if (!decoder_->Decode(bytes, count, tokens, &rest)) return false;
-  int64_t direct[kDirectTokens];
-  for (uint64_t token = 0; token < kDirectTokens; ++token) direct[token] = Scaled(token);
-  if (rest == 0) {
-    uint8_t all = 0;
-    for (size_t i = 0; i < count; ++i) {
-      all |= tokens[i];
-      out[i] = direct[tokens[i] % kDirectTokens];
-    }
-    return all < kDirectTokens;
-  }
-  size_t raw_bits = 0;
-  for (size_t i = 0; i < count; ++i) raw_bits += kMeanings[tokens[i]].raw_bits;
-  if ((raw_bits + 7) / 8 != rest) return false;
-  BitReader raw(bytes.data());
-  if (raw_bits < count) {  // greater numbers are rare: a branch costs less than reading no bits
-    for (size_t i = 0; i < count; ++i) {
-      const uint8_t token = tokens[i];
-      if (token < kDirectTokens) {
-        out[i] = direct[token];
-      } else {
-        out[i] = Scaled(kMeanings[token].least + raw.Get(kMeanings[token].raw_bits));
-      }
-    }
-    return true;
-  }
-  if (kMeanings[frequencies_.token_max()].raw_bits > BitReader::kAtOnceMax) {
-    for (size_t i = 0; i < count; ++i) {
-      const TokenMeaning meaning = kMeanings[tokens[i]];
-      out[i] = Scaled(meaning.least + raw.Get(meaning.raw_bits));
-    }
-    return true;
-  }
-  for (size_t i = 0; i < count; ++i) {
-    const TokenMeaning meaning = kMeanings[tokens[i]];
-    out[i] = Scaled(meaning.least + raw.GetAtOnce(meaning.raw_bits));
-  }
-  return true;
-}
-
-bool IntegerColumn::Decode(size_t begin, size_t end, int64_t* out) {
-  if (form_ == Form::kConstant || form_ == Form::kLine) {
-    uint64_t value = base_ + begin * step_;
-    for (size_t i = begin; i < end; ++i) {
-      *out++ = static_cast<int64_t>(value);
-      value += step_;
-    }
-    return true;
-  }
-  while (begin < end) {
-    const size_t block = begin / kBlockValues;
-    const size_t first = block * kBlockValues;
-    const size_t last = first + ValuesOf(block);
-    const size_t stop = std::min(end, last);
-    if (begin == first && stop == last && block != kept_block_) {
-      if (!DecodeBlock(block, out)) return false;
-    } else {
-      if (!CopyFrom(block, begin - first, stop - first, out)) return false;
-    }
-    out += stop - begin;
-    begin = stop;
-  }
-  return true;
-}
-
-bool IntegerColumn::CopyFrom(size_t block, size_t begin, size_t end, int64_t* out) {
-  const bool is_kept = !kept_for_good_.empty() && kept_for_good_[block].width != 0;
-  if (is_kept || (end - begin <= kFewValues && block != kept_block_)) {
-    if (!is_kept && !KeepForGood(block)) return false;
-    const KeptForGood& kept = kept_for_good_[block];
-    for (size_t i = begin; i < end; ++i) {
-      *out++ = static_cast<int64_t>(kept.least + GetWidth(kept.bytes.get() + i * kept.width, kept.width));
-    }
-    return true;
-  }
-  if (block != kept_block_) {
-    kept_.resize(kBlockValues);
-    kept_block_ = SIZE_MAX;
-    if (!DecodeBlock(block, kept_.data())) return false;
-    kept_block_ = block;
-  }
-  std::copy(kept_.begin() + static_cast<std::ptrdiff_t>(begin),
-            kept_.begin() + static_cast<std::ptrdiff_t>(end), out);
-  return true;
-}
-
-bool IntegerColumn::KeepForGood(size_t block) {
-  int64_t values[kBlockValues];
-  if (!DecodeBlock(block, values)) return false;
-  const size_t count = ValuesOf(block);
-  const auto [least, most] = std::minmax_element(values, values + count);
-  KeptForGood kept;
-  kept.least = static_cast<uint64_t>(*least);
-  const uint64_t spread = static_cast<uint64_t>(*most) - kept.least;
-  kept.width = spread <= UINT8_MAX ? 1 : spread <= UINT16_MAX ? 2 : spread <= UINT32_MAX ? 4 : 8;
-  kept.bytes = std::make_unique_for_overwrite<char[]>(count * kept.width);
-  for (size_t i = 0; i < count; ++i) {
-    PutWidth(static_cast<uint64_t>(values[i]) - kept.least, kept.width, kept.bytes.get() + i * kept.width);
-  }
-  kept_for_good_bytes_ += count * kept.width;
-  kept_for_good_.resize(blocks_.size());
-  kept_for_good_[block] = std::move(kept);
-  return true;
-}
-
-bool IntegerColumn::DecodeAll(std::vector<int64_t>* values) {
-  values->resize(count_);
-  return Decode(0, count_, values->data());
-}
-
-bool IntegerColumn::DecodeAll(int64_t least, int64_t most, std::vector<int64_t>* values) {
-  return DecodeAll(values) && std::all_of(values->begin(), values->end(), [least, most](int64_t value) {
-           return value >= least && value <= most;
-         });
-}
-
-bool IntegerColumn::IsConstant(int64_t* value) const {
-  *value = static_cast<int64_t>(base_);
-  return form_ == Form::kConstant;
 }
 
 }  // namespace sonde::codec

@@ -96,11 +96,23 @@ class IntegerColumn {
     uint32_t bytes = 0;
   };
 
+  class PaddedBlock;
+  template <int kOrder>
+  class Sums;
+
   bool ParseBlocks(std::string_view* in);
   bool DecodeBlock(size_t index, int64_t* out);
-  // Decode `count` values of r, times the divisor.
-  bool DecodePacked(std::string_view bytes, size_t count, int64_t* out) const;
-  bool DecodeCoded(std::string_view bytes, size_t count, int64_t* out);
+  // Decodes a block and the next one.
+  bool DecodeTwoBlocks(size_t index, int64_t* out);
+  // Calls `decode` with the sums of a block, to which it puts each r that is not known, times the divisor.
+  template <typename DecodeTo>
+  bool WithSums(size_t index, int64_t* out, const DecodeTo& decode) const;
+  template <int kOrder>
+  bool DecodePacked(std::string_view bytes, size_t count, Sums<kOrder>* sums) const;
+  // `raw_bytes`: the raw bits, with a margin behind.
+  template <int kOrder>
+  bool DecodeTokens(absl::Span<const uint8_t> tokens, std::string_view raw_bytes, Sums<kOrder>* to) const;
+  const TokenDecoder& Decoder();
   int64_t Scaled(uint64_t u) const {
     const uint64_t r = (signed_ ? static_cast<uint64_t>(UnZigZag(u)) : u) + step_;
     return static_cast<int64_t>(r * divisor_);
@@ -117,13 +129,18 @@ class IntegerColumn {
   std::vector<Block> blocks_;
   TokenFrequencies frequencies_;
   std::unique_ptr<TokenDecoder> decoder_;  // made when first needed
-  // Copies values [begin, end) of a block; decodes the block if it is not kept.
-  bool CopyFrom(size_t block, size_t begin, size_t end, int64_t* out);
+  // Copies values [begin, end) of a block; decodes the block, or it and the next one, if it is not kept.
+  bool CopyFrom(size_t block, size_t begin, size_t end, bool takes_two, int64_t* out);
+  bool GoesOn(size_t block, size_t begin, size_t end) const;
   // Decodes a block for a few values, and keeps it for good.
   bool KeepForGood(size_t block);
 
-  size_t kept_block_ = SIZE_MAX;
-  std::vector<int64_t> kept_;
+  // Decodes a block, or it and the next one, for the next calls, in kept_.
+  bool Keep(size_t block, bool takes_two);
+  bool IsKept(size_t block) const { return block >= kept_begin_ && block < kept_end_; }
+
+  size_t kept_begin_ = 0, kept_end_ = 0;  // blocks
+  std::vector<int64_t> kept_;             // their values
 
   // The values of a block, less the least of them, each in as few bytes as the greatest takes.
   struct KeptForGood {

@@ -116,6 +116,26 @@ TEST(Integers, DecodesAnyPart) {
   }
 }
 
+// As scans read them: blocks that are begun are kept, and two are decoded at once.
+TEST(Integers, DecodesPartsOneBehindTheOther) {
+  SeededRandom random(8);
+  for (int round = 0; round < 200; ++round) {
+    const std::vector<int64_t> values = RandomColumn(&random);
+    const std::string bytes = Encode(values);
+    std::string_view in = bytes;
+    IntegerColumn column;
+    ASSERT_TRUE(column.Parse(&in, values.size()));
+    const uint64_t longest = 1 + random.Uniform(3000);
+    std::vector<int64_t> got(values.size());
+    for (size_t begin = 0; begin < got.size();) {
+      const size_t end = std::min<size_t>(begin + 1 + random.Uniform(longest), got.size());
+      ASSERT_TRUE(column.Decode(begin, end, got.data() + begin));
+      begin = end;
+    }
+    ASSERT_EQ(got, values);
+  }
+}
+
 TEST(Integers, LinesAndConstantsAreAFewBytes) {
   std::vector<int64_t> values;
   for (int i = 0; i < 10'000; ++i) values.push_back(1'467'000'000'000'000 + i * int64_t{10'000'000});

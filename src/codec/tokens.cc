@@ -185,59 +185,109 @@ TokenDecoder::TokenDecoder(const TokenFrequencies& frequencies)
   }
 }
 
+// The bits of a block that are not read yet, from its end, and the states that those before have led to.
+class TokenDecoder::Bits {
+ public:
+  explicit Bits(const char* bytes) : bytes_(bytes) {}
+
+  // False: the bytes are damaged.
+  bool Start(std::string_view block, size_t count, int log) {
+    if (block.empty() || block.back() == 0) return false;
+    left_ = static_cast<int64_t>(block.size()) * 8 - 8 + FloorLog2(static_cast<unsigned char>(block.back()));
+    uint64_t word = Peek();
+    even_ = Take(&word, log);
+    odd_ = count > 1 ? Take(&word, log) : 0;
+    return !IsOver();
+  }
+  bool IsOver() const { return left_ < 0; }
+  int64_t left() const { return left_; }
+
+  // The next bits at the top of a word of at least 57.
+  uint64_t Peek() const {
+    const int64_t end = (left_ + 7) >> 3;
+    return LoadLittleEndian64(bytes_ + end - 8) << (end * 8 - left_);
+  }
+  uint32_t Take(uint64_t* word, unsigned bits) {
+    const uint64_t value = *word >> 1 >> (63 - bits);
+    *word <<= bits;
+    left_ -= bits;
+    return static_cast<uint32_t>(value);
+  }
+  // Of the state of even places, and of odd ones.
+  uint8_t TakeEven(const Step* steps, uint64_t* word) { return Take(steps, word, &even_); }
+  uint8_t TakeOdd(const Step* steps, uint64_t* word) { return Take(steps, word, &odd_); }
+  uint8_t LastOf(size_t place, const Step* steps) const { return steps[(place & 1) ? odd_ : even_].token; }
+
+ private:
+  uint8_t Take(const Step* steps, uint64_t* word, uint32_t* state) {
+    const Step step = steps[*state];
+    *state = step.base + Take(word, step.bits);
+    return step.token;
+  }
+
+  const char* const bytes_;
+  int64_t left_ = 0;
+  uint32_t even_ = 0, odd_ = 0;
+};
+
+bool TokenDecoder::Finish(Bits bits, size_t place, size_t count, uint8_t* tokens, size_t* rest) const {
+  const Step* const steps = steps_.data();
+  for (; place + 6 <= count; place += 4) {
+    uint64_t word = bits.Peek();
+    tokens[place] = bits.TakeEven(steps, &word);
+    tokens[place + 1] = bits.TakeOdd(steps, &word);
+    tokens[place + 2] = bits.TakeEven(steps, &word);
+    tokens[place + 3] = bits.TakeOdd(steps, &word);
+    if (bits.IsOver()) return false;
+  }
+  for (; place < count; ++place) {
+    if (place + 2 >= count) {  // the last of its state: no bits
+      tokens[place] = bits.LastOf(place, steps);
+      continue;
+    }
+    uint64_t word = bits.Peek();
+    tokens[place] = (place & 1) ? bits.TakeOdd(steps, &word) : bits.TakeEven(steps, &word);
+    if (bits.IsOver()) return false;
+  }
+  if (bits.left() % 8 != 0) return false;
+  *rest = static_cast<size_t>(bits.left() / 8);
+  return true;
+}
+
 bool TokenDecoder::Decode(std::string_view block, size_t count, uint8_t* tokens, size_t* rest) const {
   *rest = block.size();
   if (count == 0) return true;
-  if (block.empty() || block.back() == 0) return false;
-  const char* const bytes = block.data();
-  // How many bits are not read yet.
-  int64_t left =
-      static_cast<int64_t>(block.size()) * 8 - 8 + FloorLog2(static_cast<unsigned char>(block.back()));
-  // The last of them at the top of a word of at least 57.
-  const auto peek = [&] {
-    const int64_t end = (left + 7) >> 3;
-    return LoadLittleEndian64(bytes + end - 8) << (end * 8 - left);
-  };
-  const auto take = [&](uint64_t* word, unsigned bits) {
-    const uint64_t value = *word >> 1 >> (63 - bits);
-    *word <<= bits;
-    left -= bits;
-    return static_cast<uint32_t>(value);
-  };
-  uint64_t word = peek();
-  uint32_t even = take(&word, log_);
-  uint32_t odd = count > 1 ? take(&word, log_) : 0;
-  if (left < 0) return false;
+  Bits bits(block.data());
+  return bits.Start(block, count, log_) && Finish(bits, 0, count, tokens, rest);
+}
+
+bool TokenDecoder::DecodeTwo(const std::array<std::string_view, 2>& blocks,
+                             const std::array<size_t, 2>& counts, const std::array<uint8_t*, 2>& tokens,
+                             std::array<size_t, 2>* rests) const {
+  const size_t both = std::min(counts[0], counts[1]);
+  if (both == 0) {
+    return Decode(blocks[0], counts[0], tokens[0], &(*rests)[0]) &&
+           Decode(blocks[1], counts[1], tokens[1], &(*rests)[1]);
+  }
+  Bits a(blocks[0].data()), b(blocks[1].data());
+  if (!a.Start(blocks[0], counts[0], log_) || !b.Start(blocks[1], counts[1], log_)) return false;
   const Step* const steps = steps_.data();
+  uint8_t* const tokens_a = tokens[0];
+  uint8_t* const tokens_b = tokens[1];
   size_t i = 0;
-  for (; i + 6 <= count; i += 4) {
-    word = peek();
-    Step step = steps[even];
-    tokens[i] = step.token;
-    even = step.base + take(&word, step.bits);
-    step = steps[odd];
-    tokens[i + 1] = step.token;
-    odd = step.base + take(&word, step.bits);
-    step = steps[even];
-    tokens[i + 2] = step.token;
-    even = step.base + take(&word, step.bits);
-    step = steps[odd];
-    tokens[i + 3] = step.token;
-    odd = step.base + take(&word, step.bits);
-    if (left < 0) return false;
+  for (; i + 6 <= both; i += 4) {
+    uint64_t word_a = a.Peek(), word_b = b.Peek();
+    tokens_a[i] = a.TakeEven(steps, &word_a);
+    tokens_b[i] = b.TakeEven(steps, &word_b);
+    tokens_a[i + 1] = a.TakeOdd(steps, &word_a);
+    tokens_b[i + 1] = b.TakeOdd(steps, &word_b);
+    tokens_a[i + 2] = a.TakeEven(steps, &word_a);
+    tokens_b[i + 2] = b.TakeEven(steps, &word_b);
+    tokens_a[i + 3] = a.TakeOdd(steps, &word_a);
+    tokens_b[i + 3] = b.TakeOdd(steps, &word_b);
+    if (a.IsOver() || b.IsOver()) return false;
   }
-  for (; i < count; ++i) {
-    uint32_t& state = (i & 1) ? odd : even;
-    const Step step = steps[state];
-    tokens[i] = step.token;
-    if (i + 2 >= count) continue;  // the lane's last: no bits
-    word = peek();
-    state = step.base + take(&word, step.bits);
-    if (left < 0) return false;
-  }
-  if (left % 8 != 0) return false;
-  *rest = static_cast<size_t>(left / 8);
-  return true;
+  return Finish(a, i, counts[0], tokens_a, &(*rests)[0]) && Finish(b, i, counts[1], tokens_b, &(*rests)[1]);
 }
 
 }  // namespace sonde::codec

@@ -75,12 +75,21 @@ class TokenDecoder {
   // if the bytes are damaged.  Otherwise *rest is how many bytes at the front of `block` are not the tokens'.
   [[nodiscard]] bool Decode(std::string_view block, size_t count, uint8_t* tokens, size_t* rest) const;
 
+  // As Decode, of two blocks: each waits for its own bits, so that both take little longer than one.
+  [[nodiscard]] bool DecodeTwo(const std::array<std::string_view, 2>& blocks,
+                               const std::array<size_t, 2>& counts, const std::array<uint8_t*, 2>& tokens,
+                               std::array<size_t, 2>* rests) const;
+
  private:
   struct Step {
     uint16_t base;
     uint8_t token;
     uint8_t bits;
   };
+  class Bits;
+  // Reads the tokens from `place` on, which is even.
+  bool Finish(Bits bits, size_t place, size_t count, uint8_t* tokens, size_t* rest) const;
+
   int log_;
   std::vector<Step> steps_;
 };

@@ -53,6 +53,42 @@ TEST(Tokens, RoundTripsEveryLengthOfBlock) {
   }
 }
 
+TEST(Tokens, TwoBlocksAtOnceAreThoseTwo) {
+  SeededRandom random(5);
+  for (size_t count = 0; count <= 80; ++count) {
+    const std::vector<uint8_t> sample = RandomTokens(&random, 2000, 17, 2);
+    const TokenFrequencies frequencies = TokenFrequencies::Of(Count(sample));
+    const TokenDecoder decoder(frequencies);
+    std::array<std::vector<uint8_t>, 2> tokens, got;
+    std::array<std::string, 2> bytes;
+    std::array<std::string_view, 2> blocks;
+    for (size_t i = 0; i < 2; ++i) {
+      // The second may be shorter or longer.
+      const size_t count_here = i == 0 ? count : random.Uniform(80);
+      const auto begin = sample.begin() + static_cast<std::ptrdiff_t>(i * count);
+      tokens[i] = std::vector<uint8_t>(begin, begin + static_cast<std::ptrdiff_t>(count_here));
+      got[i].resize(count_here);
+      bytes[i] = std::string(kMargin, 'x') + std::string(i, 'r');
+      TokenEncoder(frequencies).Append(tokens[i], &bytes[i]);
+      blocks[i] = std::string_view(bytes[i]).substr(kMargin);
+    }
+    std::array<size_t, 2> rests{};
+    ASSERT_TRUE(decoder.DecodeTwo(blocks, {tokens[0].size(), tokens[1].size()},
+                                  {got[0].data(), got[1].data()}, &rests))
+        << count;
+    EXPECT_EQ(got, tokens);
+    EXPECT_EQ(rests, (std::array<size_t, 2>{0, 1}));
+    // Either may be damaged.
+    for (const size_t i : {0, 1}) {
+      if (tokens[i].empty()) continue;
+      std::array<std::string_view, 2> damaged = blocks;
+      damaged[i].remove_suffix(damaged[i].size());
+      EXPECT_FALSE(decoder.DecodeTwo(damaged, {tokens[0].size(), tokens[1].size()},
+                                     {got[0].data(), got[1].data()}, &rests));
+    }
+  }
+}
+
 TEST(Tokens, FrequenciesRoundTripAndAddUp) {
   SeededRandom random(2);
   for (int round = 0; round < 500; ++round) {
@@ -110,6 +146,13 @@ TEST(Tokens, RefusesOrSurvivesAnyBytes) {
     const std::string_view block = std::string_view(bytes).substr(kMargin);
     if (decoder.Decode(block, kBlockTokensMax, got.data(), &rest)) {
       EXPECT_LE(rest, size);
+    }
+    std::array<size_t, 2> rests{};
+    std::vector<uint8_t> got_too(kBlockTokensMax);
+    if (decoder.DecodeTwo({block, block}, {kBlockTokensMax, kBlockTokensMax}, {got.data(), got_too.data()},
+                          &rests)) {
+      EXPECT_EQ(got, got_too);
+      EXPECT_LE(rests[0], size);
     }
   }
   EXPECT_FALSE(decoder.Decode(std::string_view("12345678").substr(8), 1, got.data(), &rest));
