@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/number_loops.h"
 #include "base/varint.h"
 
 namespace sonde::codec {
@@ -528,24 +529,6 @@ bool ValueColumn::DecodeInts(NumberBytes written, size_t begin, size_t end, int6
   return true;
 }
 
-namespace {
-
-// Whether doubles say each of them exactly, as they do from -2^53 to 2^53.  Below that, this takes as long as
-// the conversion alone: whatever lies further sets a bit above the 54th.
-bool ToDoubles(absl::Span<const int64_t> integers, double* out) {
-  uint64_t bits = 0;
-#pragma GCC unroll 4
-  for (size_t i = 0; i < integers.size(); ++i) {
-    bits |= static_cast<uint64_t>(integers[i]) + (uint64_t{1} << 53);
-    out[i] = static_cast<double>(integers[i]);
-  }
-  constexpr int64_t kMost = int64_t{1} << 53;
-  return bits >> 54 == 0 ||
-         std::ranges::all_of(integers, [](int64_t integer) { return integer >= -kMost && integer <= kMost; });
-}
-
-}  // namespace
-
 bool ValueColumn::DecodeDoubles(NumberBytes written, size_t begin, size_t end, double* out,
                                 bool* are_nearest) {
   const size_t count = end - begin;
@@ -555,8 +538,17 @@ bool ValueColumn::DecodeDoubles(NumberBytes written, size_t begin, size_t end, d
     scratch_.resize(count);
     if (!DecodeDigits(begin, end, scratch_.data(), &decimals)) return false;
     *are_nearest = ToDoubles({scratch_.data(), count}, out);
-    const auto power = static_cast<double>(kPowersOfTen[decimals]);
-    for (size_t i = 0; i < count; ++i) out[i] /= power;
+    DivideAll({out, count}, static_cast<double>(kPowersOfTen[decimals]));
+    return true;
+  }
+  if (form_ == Form::kDouble) {
+    scratch_.resize(count);
+    if (!integers_.Decode(begin, end, scratch_.data())) return false;
+    ToDoubles({scratch_.data(), count}, out);
+    DivideAll({out, count}, kDoublePowers[decimals_]);
+    TakeExceptions(begin, end, [out](size_t i, std::string_view value) {
+      out[i] = std::bit_cast<double>(LoadBigEndian(value));
+    });
     return true;
   }
   words_.resize(count);

@@ -1,120 +1,37 @@
 #include "rows/accumulators.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <type_traits>
 
 namespace sonde::rows {
 namespace {
 
-// Loops over values keep so many results: one would wait for itself.
-constexpr size_t kLanes = 4;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 bool IsNaN(double value) { return std::isnan(value); }
 bool IsNaN(absl::int128 /*value*/) { return false; }
 
-// There must be at least one value.
-template <typename Value>
-std::pair<Value, Value> LeastAndMost(absl::Span<const Value> values) {
-  if (values.size() <= kLanes * 2) {
-    Value least = values[0], most = values[0];
-    for (const Value value : values) {
-      least = std::min(least, value);
-      most = std::max(most, value);
-    }
-    return {least, most};
-  }
-  std::array<Value, kLanes> least, most;
-  least.fill(values[0]);
-  most.fill(values[0]);
-  size_t i = 0;
-  for (; i + kLanes <= values.size(); i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      least[lane] = std::min(least[lane], values[i + lane]);
-      most[lane] = std::max(most[lane], values[i + lane]);
-    }
-  }
-  for (; i < values.size(); ++i) {
-    least[0] = std::min(least[0], values[i]);
-    most[0] = std::max(most[0], values[i]);
-  }
-  return {*std::min_element(least.begin(), least.end()), *std::max_element(most.begin(), most.end())};
-}
-
-}  // namespace
-
-// Knuth's sum of two; without branches.
-void Accumulators::DoubleSum::Add(double value) {
-  const double before = sum;
-  sum += value;
-  const double added = sum - before;
-  error += (before - (sum - added)) + (value - added);
-}
-
-Accumulators::DoubleSum& Accumulators::DoubleSum::operator+=(const DoubleSum& other) {
-  Add(other.sum);
-  error += other.error;
-  return *this;
-}
-
-// A sum that is not finite has no error term.
-double Accumulators::DoubleSum::Value() const { return std::isfinite(sum) ? sum + error : sum; }
-
-Accumulators::DoubleSum Accumulators::SumOf(absl::Span<const double> values) {
-  std::array<DoubleSum, kLanes> lanes;
-  size_t i = 0;
-  for (; i + kLanes <= values.size(); i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane].Add(values[i + lane]);
-  }
-  for (; i < values.size(); ++i) lanes[0].Add(values[i]);
-  for (size_t lane = 1; lane < kLanes; ++lane) lanes[0] += lanes[lane];
-  return lanes[0];
-}
-
-// The halves of the words apart: of fewer than 2^31 values, neither sum leaves 64 bits.
-absl::int128 Accumulators::SumOf(absl::Span<const int64_t> values) {
-  constexpr size_t kValuesAtOnce = size_t{1} << 30;
-  absl::int128 sum = 0;
-  while (!values.empty()) {
-    const absl::Span<const int64_t> some = values.first(std::min(values.size(), kValuesAtOnce));
-    uint64_t low = 0;
-    int64_t high = 0;
-    for (const int64_t value : some) {
-      low += static_cast<uint32_t>(value);
-      high += value >> 32;
-    }
-    sum += absl::int128(high) * (int64_t{1} << 32) + absl::int128(low);
-    values.remove_prefix(some.size());
-  }
-  return sum;
-}
-
-absl::int128 Accumulators::SumOf(absl::Span<const absl::int128> values) {
+absl::int128 SumOf(absl::Span<const absl::int128> values) {
   absl::int128 sum = 0;
   for (const absl::int128 value : values) sum += value;
   return sum;
 }
 
-Accumulators::Extremes<double> Accumulators::ExtremesOf(absl::Span<const double> values) {
-  bool has_nan = false;
-  for (const double value : values) has_nan |= value != value;
-  if (has_nan) return {kNaN, kNaN};
-  const auto [least, most] = LeastAndMost(values);
-  return {least, most};
+// A sum of ints as one of doubles: what the double has lost is small enough for another one.
+SumWithLoss& operator+=(SumWithLoss& sum, absl::int128 more) {
+  const auto rounded = static_cast<double>(more);
+  return sum += SumWithLoss{rounded, static_cast<double>(more - static_cast<absl::int128>(rounded))};
 }
 
-Accumulators::Extremes<absl::int128> Accumulators::ExtremesOf(absl::Span<const int64_t> values) {
-  const auto [least, most] = LeastAndMost(values);
-  return {least, most};
+LeastAndMost<absl::int128> LeastAndMostOf(absl::Span<const absl::int128> values) {
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return {*least, *most};
 }
 
-Accumulators::Extremes<absl::int128> Accumulators::ExtremesOf(absl::Span<const absl::int128> values) {
-  const auto [least, most] = LeastAndMost(values);
-  return {least, most};
-}
+// Those of base/number_loops.h.
+using sonde::LeastAndMostOf;
+using sonde::SumOf;
+
+}  // namespace
 
 Accumulators::Accumulators(ColumnType type, const AggregateNeeds& needs)
     : needs_(needs), values_there_(type) {
@@ -156,7 +73,7 @@ void Accumulators::Reset(size_t index) {
 size_t Accumulators::BytesOfOne() const {
   size_t bytes = sizeof(int64_t);
   if (needs_.has_sum) bytes += sizeof(absl::int128);
-  if (needs_.has_extremes) bytes += sizeof(Extremes<absl::int128>);
+  if (needs_.has_extremes) bytes += sizeof(LeastAndMost<absl::int128>);
   if (needs_.has_ends) bytes += sizeof(Ends<absl::int128>);
   if (needs_.has_moments) bytes += sizeof(Moments);
   if (needs_.has_values) bytes += sizeof(Values);
@@ -164,8 +81,8 @@ size_t Accumulators::BytesOfOne() const {
 }
 
 template <typename Number>
-void Accumulators::AddExtremes(size_t index, const Extremes<Number>& extremes, Kept<Number>* kept) const {
-  Extremes<Number>& all = kept->extremes[index];
+void Accumulators::AddExtremes(size_t index, const LeastAndMost<Number>& extremes, Kept<Number>* kept) const {
+  LeastAndMost<Number>& all = kept->extremes[index];
   if (counts_[index] == 0 || extremes.least < all.least || IsNaN(extremes.least)) all.least = extremes.least;
   if (counts_[index] == 0 || all.most < extremes.most || IsNaN(extremes.most)) all.most = extremes.most;
 }
@@ -199,20 +116,23 @@ void Accumulators::AddRun(size_t index, absl::Span<const int64_t> times_micros,
                           absl::Span<const Value> values) {
   auto& kept = std::get<Kept<Number>>(kept_);
   if (needs_.has_sum) kept.sums[index] += SumOf(values);
-  if (needs_.has_extremes) AddExtremes(index, ExtremesOf(values), &kept);
+  if (needs_.has_extremes) {
+    const auto [least, most] = LeastAndMostOf(values);
+    AddExtremes<Number>(index, {static_cast<Number>(least), static_cast<Number>(most)}, &kept);
+  }
   if (needs_.has_ends) {
+    const auto front = static_cast<Number>(values.front());
+    const auto back = static_cast<Number>(values.back());
     if (times_micros.front() <= times_micros.back()) {
-      AddEnds<Number>(index, {times_micros.front(), times_micros.back(), values.front(), values.back()},
-                      &kept);
+      AddEnds<Number>(index, {times_micros.front(), times_micros.back(), front, back}, &kept);
     } else {
-      AddEnds<Number>(index, {times_micros.back(), times_micros.front(), values.back(), values.front()},
-                      &kept);
+      AddEnds<Number>(index, {times_micros.back(), times_micros.front(), back, front}, &kept);
     }
   }
   if (needs_.has_moments) {
     const auto sum = SumOf(values);
     double total = 0;
-    if constexpr (std::is_same_v<Number, double>) {
+    if constexpr (std::is_same_v<Value, double>) {
       total = sum.Value();
     } else {
       total = static_cast<double>(sum);
@@ -241,6 +161,7 @@ void Accumulators::AddThose(size_t index, absl::Span<const int64_t> times_micros
     for (size_t i = first; i < end; ++i) counts_[index] += values.IsThere(i) ? 1 : 0;
     return;
   }
+  if (values_there_.type() != values.type()) values_there_.Become(values.type());
   values_there_.Clear();
   values_there_.AppendThose(values.Part(first, end - first));
   // Only the times of the first and the last value count.
@@ -254,7 +175,11 @@ void Accumulators::Add(size_t index, absl::Span<const int64_t> times_micros, con
   switch (values.type()) {
     case ColumnType::kInt64:
     case ColumnType::kTime:
-      AddRun<absl::int128, int64_t>(index, times_micros, {values.ints(), count});
+      if (AreInts()) {
+        AddRun<absl::int128, int64_t>(index, times_micros, {values.ints(), count});
+      } else {
+        AddRun<double, int64_t>(index, times_micros, {values.ints(), count});
+      }
       break;
     case ColumnType::kInt128:
       AddRun<absl::int128, absl::int128>(index, times_micros, {values.wide_ints(), count});

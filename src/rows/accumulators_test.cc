@@ -96,6 +96,42 @@ TEST(Accumulators, IntsBeyondDoublesAreExact) {
   EXPECT_EQ(Result(some, Aggregate::kLast), "-18446744073709551616");
 }
 
+// A page keeps whole numbers as ints, also those of a field of doubles.
+TEST(Accumulators, DoublesMayComeAsInts) {
+  SeededRandom random(6);
+  for (size_t count = 1; count < 40; ++count) {
+    std::vector<int64_t> times(count), ints(count);
+    std::vector<uint8_t> there(count);
+    for (size_t i = 0; i < count; ++i) {
+      times[i] = static_cast<int64_t>(i);
+      ints[i] = static_cast<int64_t>(random.Uniform(1 << 20)) - (1 << 19);
+      there[i] = random.Uniform(4) == 0 ? 0 : 1;
+    }
+    const std::vector<double> doubles(ints.begin(), ints.end());
+    for (const bool has_missing : {false, true}) {
+      const uint8_t* const of_column = has_missing ? there.data() : nullptr;
+      Accumulators from_ints(ColumnType::kDouble, AggregateNeeds::Of(All()));
+      Accumulators from_doubles(ColumnType::kDouble, AggregateNeeds::Of(All()));
+      from_ints.Resize(1);
+      from_doubles.Resize(1);
+      from_ints.Add(0, times, ColumnView::OfInts(ints, of_column));
+      from_doubles.Add(0, times, ColumnView::OfDoubles(doubles, of_column));
+      // Runs of either kind may follow each other.
+      from_ints.Add(0, times, ColumnView::OfDoubles(doubles));
+      from_doubles.Add(0, times, ColumnView::OfInts(ints));
+      EXPECT_EQ(Results(from_ints), Results(from_doubles));
+      EXPECT_FALSE(from_ints.AreInts());
+    }
+  }
+  // What the sum of ints has in more than 53 bits is not lost.
+  Accumulators some(ColumnType::kDouble, AggregateNeeds::Of({Aggregate::kSum}));
+  some.Resize(1);
+  const std::vector<int64_t> times(9), most(9, (int64_t{1} << 51) - 1);
+  some.Add(0, times, ColumnView::OfInts(most));
+  some.Add(0, times, ColumnView::OfInts(std::vector<int64_t>(9, -(int64_t{1} << 51))));
+  EXPECT_EQ(some.Double(Aggregate::kSum, 0), -9);
+}
+
 TEST(Accumulators, TakeRunsInEitherOrderOfTime) {
   const std::vector<int64_t> up = {1, 2, 3}, down = {3, 2, 1}, values = {10, 20, 30}, turned = {30, 20, 10};
   for (const bool ascends : {true, false}) {

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/number_loops.h"
 #include "rows/select.h"
 #include "series/key/field_codec.h"
 #include "series/key/row_points.h"
@@ -21,21 +22,14 @@ NumberBytes NumberBytesOf(const Field& field) {
   return field.type == FieldType::kInt ? NumberBytes::kBigEndianInteger : NumberBytes::kBigEndianDouble;
 }
 
-// Whether each is finite, and a whole number if `is_int`.  False: perhaps not; a loop without branches.
-bool AreSurelyFine(absl::Span<const double> values, bool is_int) {
-  constexpr uint64_t kExponent = uint64_t{0x7ff} << 52;
+// Whether each is a whole number.  False: perhaps not; a loop without branches.
+bool AreSurelyWhole(absl::Span<const double> values) {
   constexpr double kRounder = 0x1.8p52;  // below 2^51, a sum with it has no bits for a fraction
   uint64_t problems = 0;
-  if (is_int) {
-    for (const double value : values) {
-      problems |= std::bit_cast<uint64_t>((value + kRounder) - kRounder) ^ std::bit_cast<uint64_t>(value);
-    }
-    return problems == 0;
-  }
   for (const double value : values) {
-    problems |= (std::bit_cast<uint64_t>(value) & kExponent) + (uint64_t{1} << 52);
+    problems |= std::bit_cast<uint64_t>((value + kRounder) - kRounder) ^ std::bit_cast<uint64_t>(value);
   }
-  return problems >> 63 == 0;
+  return problems == 0;
 }
 
 bool IsFine(double value, bool is_int) {
@@ -43,7 +37,8 @@ bool IsFine(double value, bool is_int) {
 }
 
 bool AreFine(absl::Span<const double> values, bool is_int) {
-  return AreSurelyFine(values, is_int) ||
+  if (!is_int) return AreFinite(values);
+  return AreSurelyWhole(values) ||
          std::ranges::all_of(values, [is_int](double value) { return IsFine(value, is_int); });
 }
 
@@ -59,8 +54,8 @@ bool NumberPoints::CanRead(const SeriesSchema& schema, const std::vector<size_t>
          });
 }
 
-NumberPoints::NumberPoints(const SeriesSchema& schema, std::vector<size_t> fields)
-    : schema_(schema), fields_(std::move(fields)) {
+NumberPoints::NumberPoints(const SeriesSchema& schema, std::vector<size_t> fields, bool gives_whole)
+    : schema_(schema), fields_(std::move(fields)), gives_whole_(gives_whole) {
   for (size_t place = 0; place < fields_.size(); ++place) {
     auto column = std::find_if(columns_.begin(), columns_.end(),
                                [&](const Column& some) { return some.field == fields_[place]; });
@@ -208,6 +203,8 @@ absl::StatusOr<ColumnView> NumberPoints::Take(const ColumnView& values, const Fi
     return NoNumber(field, fmt::format("{}", values.doubles()[bad]));
   }
   if (!turns && values.type() == ColumnTypeOf(field)) return values;
+  const bool stays_whole = gives_whole_ && !is_int && !turns && values.type() == ColumnType::kInt64;
+  if (stays_whole && AreNearZero({values.ints(), count})) return values;
   held->Become(ColumnTypeOf(field));
   held->ResizeDense(count);
   const auto place = [&](size_t i) { return turns ? count - 1 - i : i; };
@@ -234,6 +231,10 @@ absl::StatusOr<ColumnView> NumberPoints::Take(const ColumnView& values, const Fi
       }
       break;
     default:
+      if (!is_int && !turns) {
+        ToDoubles({values.ints(), count}, held->doubles());
+        break;
+      }
       is_int ? copy(values.ints(), held->ints()) : copy(values.ints(), held->doubles());
   }
   return held->View();

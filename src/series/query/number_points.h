@@ -23,7 +23,8 @@ class NumberPoints {
   static bool CanRead(const SeriesSchema& schema, const std::vector<size_t>& fields);
 
   // CanRead(schema, fields).  `schema` must outlive this.
-  NumberPoints(const SeriesSchema& schema, std::vector<size_t> fields);
+  // `gives_whole`: numbers of a kDouble field that are whole may come as kInt64, if doubles say them exactly.
+  NumberPoints(const SeriesSchema& schema, std::vector<size_t> fields, bool gives_whole = false);
 
   // Makes a read of rows in `ranges`, with which Read finds all points in [from, to).
   NumberRead MakeRead(int64_t from_micros, int64_t to_micros, std::vector<RowRange> ranges) const;
@@ -54,6 +55,7 @@ class NumberPoints {
 
   const SeriesSchema& schema_;
   const std::vector<size_t> fields_;
+  const bool gives_whole_;
   std::vector<Column> columns_;
   std::vector<NumberRow::Part> parts_;  // in [from, to)
   std::vector<int64_t> held_times_;     // that cannot be viewed

@@ -470,7 +470,7 @@ absl::Status SeriesScan::ReadNumbersAsTheyLie(bool is_reversed, bool by_time, co
     rows::HeldBatch points(ColumnTypes());
     return ReadAll(is_reversed, [&] { return GivePointsAsNumbers(&points, take); });
   }
-  NumberPoints points(schema(), fields_);
+  NumberPoints points(schema(), fields_, /*gives_whole=*/!by_time);
   std::vector<NumberRead> reads;
   const auto add = [&](const std::vector<RowRange>& ranges) {
     reads.push_back(points.MakeRead(selection_.from_micros, selection_.to_micros, ranges));

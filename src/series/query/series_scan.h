@@ -26,7 +26,8 @@ namespace sonde::series {
 
 // How numbers are to come.
 enum class NumberOrder : uint8_t {
-  kAny,     // the points of a row may come in parts, which need not have all of its fields
+  kAny,  // the points of a row may come in parts, which need not have all of its fields; whole numbers of a
+         // double field may be a column of ints
   kByTime,  // each field of each series by time ascending
 };
 

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "base/check.h"
+#include "base/lanes.h"
 #include "sql/aggregate/aggregator_states.h"
-#include "sql/function/lanes.h"
 
 namespace sonde::sql {
 namespace {

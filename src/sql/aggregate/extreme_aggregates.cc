@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/lanes.h"
 #include "sql/aggregate/aggregator_states.h"
 #include "sql/function/aggregates.h"
-#include "sql/function/lanes.h"
 
 namespace sonde::sql {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/status/status.h"
+#include "base/lanes.h"
 #include "sql/aggregate/aggregator_states.h"
 #include "sql/aggregate/double_sum.h"
 #include "sql/function/aggregates.h"
-#include "sql/function/lanes.h"
 
 namespace sonde::sql {
 namespace {

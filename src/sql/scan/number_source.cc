@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/number_loops.h"
 #include "base/varint.h"
 #include "sql/expression/node.h"
 #include "sql/value/value.h"
@@ -46,7 +47,7 @@ ColumnView AsType(const ColumnView& values, ColumnType wanted, Arena* arena) {
   if (wanted == ColumnType::kBytes) return AsBytes(values, arena);
   const size_t count = values.size();
   auto* const doubles = arena->New<double>(count);
-  for (size_t i = 0; i < count; ++i) doubles[i] = static_cast<double>(values.ints()[i]);
+  ToDoubles({values.ints(), count}, doubles);
   return ColumnView::OfDoubles({doubles, count});
 }
 
