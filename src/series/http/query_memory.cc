@@ -35,7 +35,11 @@ absl::Status AnswerText::Append(std::string part) {
 
 bool AnswerText::Next(std::string* part) {
   if (parts_.empty()) return false;
-  part->append(parts_.front());
+  if (part->empty()) {
+    *part = std::move(parts_.front());
+  } else {
+    part->append(parts_.front());
+  }
   parts_.pop_front();
   if (parts_.empty()) held_.Clear();
   return true;

@@ -325,17 +325,18 @@ class JsonAnswer {
   void Row(const ResultRow& row) {
     text_ += is_first_ ? "[" : ",\n[";
     is_first_ = false;
-    // Rows mostly have the tags of the row before.
-    if (row.tags != tags_) {
-      tags_ = row.tags;
+    if (row.tags_number != tags_number_) {
+      tags_number_ = row.tags_number;
       tags_text_.clear();
-      for (const std::string& tag : tags_) {
+      for (const std::string& tag : row.tags) {
         tags_text_ += Json(tag).dump(-1, ' ', false, Json::error_handler_t::replace);
         tags_text_ += ',';
       }
     }
     text_ += tags_text_;
-    text_.append(1, '"').append(TimeTextIn(zone_, row.time_micros)).append("\",");
+    text_ += '"';
+    AppendTimeTextIn(zone_, row.time_micros, &text_);
+    text_ += "\",";
     for (const ResultValue& value : row.values) {
       AppendJson(value, &text_);
       text_ += ',';
@@ -351,12 +352,16 @@ class JsonAnswer {
   }
   // Bytes since TakeText.
   size_t bytes() const { return text_.size(); }
-  std::string TakeText() { return std::exchange(text_, {}); }
+  std::string TakeText() {
+    std::string text = std::exchange(text_, {});
+    text_.reserve(text.capacity());  // the next part is as long
+    return text;
+  }
 
  private:
   std::optional<absl::TimeZone> zone_;
-  std::vector<std::string> tags_;
-  std::string tags_text_;  // of tags_, each with a comma behind it
+  std::optional<int64_t> tags_number_;  // of the row before
+  std::string tags_text_;               // of its tags, each with a comma behind it
   std::string text_;
   bool is_first_ = true;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -26,23 +27,30 @@ struct Overloaded : Visitors... {
 template <typename... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
-// The shortest text that reads back as the same number.
-std::string FullText(const ResultValue& value) {
-  return std::visit(
-      Overloaded{[](std::monostate) { return std::string(); }, [](const std::string& text) { return text; },
-                 [](absl::int128 number) { return IntText(number); },
-                 [](const auto& number) { return fmt::format("{}", number); }},
-      value);
-}
-
 std::string JsonOf(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// From here on, texts of doubles have an exponent.
+constexpr double kPlainMax = 1e15;
+
+// The digits of a whole number that is written without an exponent.  False: it is none, or the zero with a sign.
+bool AppendWhole(double number, std::string* out) {
+  if (!(std::abs(number) < kPlainMax)) return false;
+  const auto whole = static_cast<int64_t>(number);
+  if (static_cast<double>(whole) != number || (whole == 0 && std::signbit(number))) return false;
+  const fmt::format_int digits(whole);
+  out->append(digits.data(), digits.size());
+  return true;
 }
 
 // As JsonOf, which takes several times as long, and does not always find the shortest text.
 void AppendDouble(double number, std::string* out) {
   constexpr double kPlainMin = 1e-4;
-  constexpr double kPlainMax = 1e15;  // from here on JsonOf writes an exponent
+  if (AppendWhole(number, out)) {
+    *out += ".0";
+    return;
+  }
   const double size = std::abs(number);
   if (number != 0 && !(size >= kPlainMin && size < kPlainMax)) {
     *out += JsonOf(number);
@@ -53,6 +61,21 @@ void AppendDouble(double number, std::string* out) {
   DCHECK(error == std::errc());
   out->append(digits, static_cast<size_t>(end - digits));
   if (number == std::trunc(number)) *out += ".0";
+}
+
+// Of a number, the shortest text that reads back as the same one.
+void AppendCsv(const ResultValue& value, std::string* out) {
+  std::visit(Overloaded{[](std::monostate) {}, [out](const std::string& text) { *out += CsvText(text); },
+                        [out](absl::int128 number) { *out += IntText(number); },
+                        [out](int64_t number) {
+                          const fmt::format_int digits(number);
+                          out->append(digits.data(), digits.size());
+                        },
+                        [out](double number) {
+                          if (!AppendWhole(number, out))
+                            fmt::format_to(std::back_inserter(*out), "{}", number);
+                        }},
+             value);
 }
 
 std::string ShownText(const ResultValue& value) {
@@ -105,16 +128,28 @@ class CsvWriter final : public ResultWriter {
   }
 
   void Row(const ResultRow& row) override {
-    std::string line;
-    for (const std::string& tag : row.tags) line.append(CsvText(tag)).append(1, ',');
-    line += TimeTextIn(zone_, row.time_micros);
-    for (const ResultValue& value : row.values) line.append(1, ',').append(CsvText(FullText(value)));
-    *out_ << line << "\r\n";
+    if (row.tags_number != tags_number_) {
+      tags_number_ = row.tags_number;
+      line_.clear();
+      for (const std::string& tag : row.tags) line_.append(CsvText(tag)).append(1, ',');
+      tags_bytes_ = line_.size();
+    }
+    line_.resize(tags_bytes_);
+    AppendTimeTextIn(zone_, row.time_micros, &line_);
+    for (const ResultValue& value : row.values) {
+      line_ += ',';
+      AppendCsv(value, &line_);
+    }
+    line_ += "\r\n";
+    *out_ << line_;
   }
 
  private:
   std::optional<absl::TimeZone> zone_;
   std::ostream* out_;
+  std::optional<int64_t> tags_number_;  // of the row before
+  std::string line_;                    // that row; its tags are the first tags_bytes_
+  size_t tags_bytes_ = 0;
 };
 
 class JsonWriter final : public ResultWriter {
@@ -141,7 +176,9 @@ class JsonWriter final : public ResultWriter {
       line_ += JsonOf(row.tags[i]);
     }
     begin("time");
-    line_.append(1, '"').append(TimeTextIn(header_.zone, row.time_micros)).append(1, '"');
+    line_ += '"';
+    AppendTimeTextIn(header_.zone, row.time_micros, &line_);
+    line_ += '"';
     for (size_t i = 0; i < row.values.size(); ++i) {
       begin(header_.values[i].name);
       AppendJson(row.values[i], &line_);

@@ -23,7 +23,7 @@ std::string Write(ResultFormat format) {
       {"city"}, {{"avg(temp)", true}, {"note", false}, {"count", true}}, TimeUnit::kMinute};
   const auto writer = MakeResultWriter(format, header, &out);
   writer->Row({{"Zürich"}, kTime, {11.238461538461538, std::string("a,\"b\""), int64_t{7}}});
-  writer->Row({{"Rome"}, kTime + kMicrosPerHour, {-0.5, {}, int64_t{1000}}});
+  writer->Row({{"Rome"}, kTime + kMicrosPerHour, {-0.5, {}, int64_t{1000}}, /*tags_number=*/1});
   writer->End();
   return out.str();
 }

@@ -48,18 +48,28 @@ void Answer::Finish() {
   Give(batch);
 }
 
+void Answer::TakeTags(const ColumnView* columns, size_t row) {
+  bool are_new = results_ == 0;
+  for (size_t i = 0; i < row_.tags.size(); ++i) {
+    const std::string_view tag = columns[i].bytes()[columns[i].PlaceOf(row)];
+    // Rows of one series mostly share their tags.
+    if (row > 0 && IsShared(tag, columns[i].bytes()[columns[i].PlaceOf(row - 1)])) continue;
+    if (row_.tags[i] == tag) continue;
+    row_.tags[i].assign(tag);
+    are_new = true;
+  }
+  if (are_new) ++row_.tags_number;
+}
+
 bool Answer::Give(const rows::Batch& batch) {
   const size_t rows = limit_.Take(batch.rows);
   const size_t tags = header_.tags.size(), values = header_.values.size();
   const ColumnView* const columns = batch.columns.data();
   const bool has_between = batch.columns.size() > tags + 1 + values;
+  const bool is_one_series =
+      std::all_of(columns, columns + tags, [](const ColumnView& tag) { return tag.is_constant(); });
   for (size_t row = 0; row < rows; ++row) {
-    for (size_t i = 0; i < tags; ++i) {
-      const std::string_view* const tag = &columns[i].bytes()[columns[i].PlaceOf(row)];
-      // Rows of one series mostly share their tags.
-      if (row == 0 || !IsShared(*tag, columns[i].bytes()[columns[i].PlaceOf(row - 1)]))
-        row_.tags[i].assign(*tag);
-    }
+    if (row == 0 || !is_one_series) TakeTags(columns, row);
     row_.time_micros = columns[tags].ints()[row];
     for (size_t i = 0; i < values; ++i) {
       const ColumnView* column = &columns[tags + 1 + i];

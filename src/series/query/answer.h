@@ -33,6 +33,8 @@ class Answer {
 
  private:
   bool Give(const rows::Batch& batch);
+  // Gives row_ the tags of a row of a batch.
+  void TakeTags(const ColumnView* columns, size_t row);
 
   const ResultHeader& header_;
   const RowCallback& row_callback_;

@@ -104,6 +104,7 @@ struct ResultRow {
   std::vector<std::string> tags;
   int64_t time_micros = 0;
   std::vector<ResultValue> values;  // monostate: the point has none
+  int64_t tags_number = 0;          // of one answer, rows with the same number have the same tags
 };
 
 struct QueryStats {

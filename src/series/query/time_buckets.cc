@@ -216,12 +216,19 @@ int64_t LocalMicros(const std::optional<absl::TimeZone>& zone, int64_t micros) {
 }
 
 std::string TimeTextIn(const std::optional<absl::TimeZone>& zone, int64_t micros) {
-  if (!zone) return TimeText(micros);
+  std::string text;
+  AppendTimeTextIn(zone, micros, &text);
+  return text;
+}
+
+void AppendTimeTextIn(const std::optional<absl::TimeZone>& zone, int64_t micros, std::string* out) {
+  if (!zone) return AppendTimeText(micros, out);
   const int64_t offset = ShownOffsetMicros(*zone, micros);
-  std::string text = TimeText(micros + offset);
-  text.pop_back();  // the Z
+  AppendTimeText(micros + offset, out);
+  out->pop_back();  // the Z
   const int64_t minutes = (offset < 0 ? -offset : offset) / kMicrosPerMinute;
-  return text + fmt::format("{}{:02}:{:02}", offset < 0 ? '-' : '+', minutes / 60, minutes % 60);
+  fmt::format_to(std::back_inserter(*out), "{}{:02}:{:02}", offset < 0 ? '-' : '+', minutes / 60,
+                 minutes % 60);
 }
 
 }  // namespace sonde::series

@@ -80,5 +80,6 @@ int64_t LocalMicros(const std::optional<absl::TimeZone>& zone, int64_t micros);
 
 // RFC 3339, with the zone's offset at that time; Z for UTC.
 std::string TimeTextIn(const std::optional<absl::TimeZone>& zone, int64_t micros);
+void AppendTimeTextIn(const std::optional<absl::TimeZone>& zone, int64_t micros, std::string* out);
 
 }  // namespace sonde::series

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <iterator>
 
 namespace sonde::series {
 namespace {
@@ -168,9 +169,15 @@ std::string DurationText(int64_t micros) {
 }
 
 std::string TimeText(int64_t micros) {
+  std::string text;
+  AppendTimeText(micros, &text);
+  return text;
+}
+
+void AppendTimeText(int64_t micros, std::string* out) {
   const CivilTime t = CivilFromMicros(micros);
   // Each row of an answer has one of these: digits by hand take a fraction of what a format does.
-  std::string text = "0000-00-00T00:00:00";
+  char text[] = "0000-00-00T00:00:00";
   const auto put = [&text](size_t place, int number) {
     text[place] = static_cast<char>('0' + number / 10 % 10);
     text[place + 1] = static_cast<char>('0' + number % 10);
@@ -182,12 +189,13 @@ std::string TimeText(int64_t micros) {
   put(11, t.hour);
   put(14, t.minute);
   put(17, t.second);
+  out->append(text, sizeof(text) - 1);
   if (t.micros % 1000 != 0) {
-    text += fmt::format(".{:06}", t.micros);
+    fmt::format_to(std::back_inserter(*out), ".{:06}", t.micros);
   } else if (t.micros != 0) {
-    text += fmt::format(".{:03}", t.micros / 1000);
+    fmt::format_to(std::back_inserter(*out), ".{:03}", t.micros / 1000);
   }
-  return text + "Z";
+  *out += 'Z';
 }
 
 }  // namespace sonde::series

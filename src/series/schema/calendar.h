@@ -88,5 +88,6 @@ std::string DurationText(int64_t micros);
 
 // 2021-03-05T12:04:00Z, with as many digits of the second's fraction (0, 3 or 6) as the time needs.
 std::string TimeText(int64_t micros);
+void AppendTimeText(int64_t micros, std::string* out);
 
 }  // namespace sonde::series
