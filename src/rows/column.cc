@@ -192,7 +192,25 @@ void Column::Append(const ColumnView& values) {
   }
 }
 
+namespace {
+
+template <typename Number>
+void PutPlaces(const Number* values, absl::Span<const size_t> places, std::vector<Number>* out) {
+  const size_t before = out->size();
+  out->resize(before + places.size());
+  Number* const to = out->data() + before;
+  for (size_t i = 0; i < places.size(); ++i) to[i] = values[places[i]];
+}
+
+}  // namespace
+
 void Column::AppendPlaces(const ColumnView& values, absl::Span<const size_t> places) {
+  const bool is_plain =
+      !values.is_constant() && values.there() == nullptr && there_.empty() && values.type() == type_;
+  if (is_plain && type_ == ColumnType::kDouble) return PutPlaces(values.doubles(), places, &doubles_);
+  if (is_plain && (type_ == ColumnType::kInt64 || type_ == ColumnType::kTime)) {
+    return PutPlaces(values.ints(), places, &ints_);
+  }
   for (const size_t place : places) {
     if (values.IsThere(place)) {
       AppendThere(values, values.PlaceOf(place));

@@ -1,7 +1,9 @@
 #include "series/query/value_conditions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
+#include <utility>
 
 #include "rows/select.h"
 
@@ -33,8 +35,45 @@ void KeepInOrder(const ColumnView& column, const Value* values, ValueCondition::
   });
 }
 
+// As KeepInOrder, of a column whose values are all there, and whose type holds `number`; without branches.
+template <typename Value>
+void KeepInOrderOf(const Value* values, ValueCondition::Order order, Value number,
+                   std::vector<size_t>* places) {
+  const auto keep = [&](const auto& is_in_order) {
+    size_t kept = 0;
+    for (const size_t place : *places) {
+      (*places)[kept] = place;
+      kept += is_in_order(values[place]) ? 1 : 0;
+    }
+    places->resize(kept);
+  };
+  switch (order) {
+    case ValueCondition::Order::kLess:
+      return keep([number](Value value) { return value < number; });
+    case ValueCondition::Order::kLessOrEqual:
+      return keep([number](Value value) { return value <= number; });
+    case ValueCondition::Order::kGreater:
+      return keep([number](Value value) { return value > number; });
+    case ValueCondition::Order::kGreaterOrEqual:
+      return keep([number](Value value) { return value >= number; });
+  }
+}
+
+// Whether an int is exactly the number.
+bool IsWholeInt(double number) {
+  constexpr double kBeyond = 0x1p63;
+  return number >= -kBeyond && number < kBeyond && std::trunc(number) == number;
+}
+
 void KeepMatching(const ColumnView& column, ValueCondition::Order order, double number,
                   std::vector<size_t>* places) {
+  const bool is_plain = column.there() == nullptr && !column.is_constant();
+  if (is_plain && column.type() == ColumnType::kDouble) {
+    return KeepInOrderOf(column.doubles(), order, number, places);
+  }
+  if (is_plain && column.type() == ColumnType::kInt64 && IsWholeInt(number)) {
+    return KeepInOrderOf(column.ints(), order, static_cast<int64_t>(number), places);
+  }
   switch (column.type()) {
     case ColumnType::kInt64:
     case ColumnType::kTime:
@@ -71,7 +110,10 @@ const rows::Batch& ValueFilter::Apply(const rows::Batch& batch, size_t first_val
   while (first + 1 < first_value && batch.columns[first].is_constant()) ++first;
   std::vector<ColumnType> types;
   for (size_t i = first; i < batch.columns.size(); ++i) types.push_back(batch.columns[i].type());
-  held_ = rows::HeldBatch(types);
+  if (types != held_types_) {
+    held_ = rows::HeldBatch(types);
+    held_types_ = std::move(types);
+  }
   rows::TakeRows(batch, places_, first, &held_);
   batch_ = batch;
   batch_.Cut(0, places_.size());

@@ -29,7 +29,8 @@ class ValueFilter {
 
   std::vector<Condition> conditions_;
   std::vector<size_t> places_;  // of what is let through
-  rows::HeldBatch held_;
+  rows::HeldBatch held_;        // of held_types_
+  std::vector<ColumnType> held_types_;
   rows::Batch batch_;
 };
 
