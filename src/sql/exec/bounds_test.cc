@@ -1,4 +1,5 @@
 // Memory, time and explanations: queries end when they are told to, and hold no more than they may.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -148,7 +149,23 @@ TEST_F(BoundsTest, ExplainsAndMeasures) {
   EXPECT_NE(plan.find("Limit: at most 3 rows"), std::string::npos) << plan;
   const std::string measured = Query("EXPLAIN ANALYZE SELECT _key FROM t WHERE a['q'] = 'v'");
   EXPECT_NE(measured.find("ScanColumns: 1 rows, 1 batches, "), std::string::npos) << measured;
-  EXPECT_NE(measured.find("1 rows read"), std::string::npos) << measured;
+  EXPECT_NE(measured.find("; 1 rows read, 1 cells, 1 bytes of values"), std::string::npos) << measured;
+  EXPECT_THAT(measured, testing::ContainsRegex("ScanColumns: 1 rows, 1 batches, [0-9]+ us; "));
+}
+
+// Rows, cells and bytes of what was read, however it was read: as cells, as numbers, as numbers by time.
+TEST_F(BoundsTest, MeasuresWhatScansRead) {
+  for (const char* const row : {"r1", "r2"}) {
+    for (int64_t time = 1; time <= 3; ++time) Put(row, "a", "n", time, "12");
+  }
+  const auto measured = [&](const std::string& sql) { return Query("EXPLAIN ANALYZE " + sql); };
+  EXPECT_THAT(measured("SELECT a FROM t(with_history => TRUE)"),
+              testing::HasSubstr("; 2 rows read, 6 cells, 12 bytes of values"));
+  EXPECT_THAT(measured("SELECT SUM(CAST(CAST(a['n'] AS STRING) AS FLOAT64)) FROM t"),
+              testing::HasSubstr("; 2 rows read, 2 cells, "));
+  EXPECT_THAT(measured("SELECT SUM(CAST(CAST(n AS STRING) AS FLOAT64)) FROM UNPACK((SELECT a['n'] AS n FROM "
+                       "t(with_history => TRUE)))"),
+              testing::HasSubstr("; 2 rows read, 6 cells, "));
 }
 
 }  // namespace

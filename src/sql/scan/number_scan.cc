@@ -95,14 +95,19 @@ class NumberScan final : public Operator {
   }
 
   void TakeOwnCounts(Operator* other) override {
-    rows_taken_ += std::exchange(static_cast<NumberScan*>(other)->rows_given_, 0);
+    auto* const of_other = static_cast<NumberScan*>(other);
+    counts_taken_ += of_other->source_->TakeCounts();
+    counts_taken_ += std::exchange(of_other->counts_taken_, ScanCounts());
   }
 
+  ScanCounts AllCounts() const {
+    ScanCounts counts = counts_taken_;
+    return counts += source_->counts();
+  }
   std::string Details(bool has_run) const override {
     const absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, state(), std::nullopt);
     if (!ranges.ok()) return std::string(ranges.status().message());
-    const std::string text = RangesText(scan_, *ranges);
-    return has_run ? fmt::format("{}; {} rows read", text, rows_given_ + rows_taken_) : text;
+    return ScanText(scan_, *ranges, has_run ? std::optional(AllCounts()) : std::nullopt);
   }
 
   const Plan::Scan& scan_;
@@ -112,7 +117,7 @@ class NumberScan final : public Operator {
   bool is_open_ = false;
   bool is_over_ = false;
   size_t rows_given_ = 0;
-  size_t rows_taken_ = 0;  // given on other threads
+  ScanCounts counts_taken_;  // of other threads
   size_t batch_rows_ = kRowsOfFirstBatch;
   std::vector<std::string_view> keys_;      // of the last batch, in arena_
   std::vector<std::vector<Datum>> values_;  // by column

@@ -109,7 +109,23 @@ absl::Status NumberSource::Open(std::vector<RowRange> ranges) {
 
 absl::StatusOr<bool> NumberSource::Next() {
   has_times_ = false;
-  return stream_->Next(&row_);
+  absl::StatusOr<bool> more = stream_->Next(&row_);
+  if (more.ok() && *more) Count();
+  return more;
+}
+
+void NumberSource::Count() {
+  ++counts_.rows;
+  for (const NumberRow::Part& part : row_.parts) {
+    counts_.cells += static_cast<int64_t>(part.values.size());
+    if (part.values.type() != ColumnType::kBytes) {
+      counts_.value_bytes += static_cast<int64_t>(part.values.size() * sizeof(int64_t));
+      continue;
+    }
+    for (size_t i = 0; i < part.values.size(); ++i) {
+      counts_.value_bytes += static_cast<int64_t>(part.values.bytes()[i].size());
+    }
+  }
 }
 
 void NumberSource::FindTimes() {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,6 +24,7 @@
 #include "sql/operator/execution_state.h"
 #include "sql/plan/plan.h"
 #include "sql/scan/scan_cells.h"
+#include "sql/scan/scan_ranges.h"
 #include "table/number_reader.h"
 
 namespace sonde::sql {
@@ -42,6 +44,9 @@ class NumberSource {
   // Goes to the next row; false: there are no more.
   absl::StatusOr<bool> Next();
   std::string_view row_key() const { return row_.row_key; }
+  // What was read so far; and the same, which is then forgotten.
+  const ScanCounts& counts() const { return counts_; }
+  ScanCounts TakeCounts() { return std::exchange(counts_, ScanCounts()); }
 
   // The times of the row at hand that one of the columns has, newest first; and the values of a column of the scan at these
   // times, in the arena.  `column` is one of numbers.
@@ -64,6 +69,8 @@ class NumberSource {
   NumberSource(const Plan::Scan& scan, const CellSelection& selection, const ExecutionState& state)
       : scan_(scan), selection_(selection), state_(state) {}
 
+  // Adds the row at hand to the counts.
+  void Count();
   void FindTimes();
 
   const Plan::Scan& scan_;
@@ -73,6 +80,7 @@ class NumberSource {
   std::vector<std::optional<Column>> columns_;  // by column of the scan; nothing: the key
   std::unique_ptr<NumberStream> stream_;
   NumberRow row_;
+  ScanCounts counts_;
   bool has_times_ = false;  // of the row at hand: the three below are of it
   bool has_shared_times_ = false;
   absl::Span<const int64_t> times_;

@@ -94,7 +94,9 @@ class NumberUnpack final : public Operator {
     return static_cast<size_t>(behind - given_.begin()) - 1;
   }
   void TakeOwnCounts(Operator* other) override {
-    rows_taken_ += std::exchange(static_cast<NumberUnpack*>(other)->rows_read_, 0);
+    auto* const of_other = static_cast<NumberUnpack*>(other);
+    counts_taken_ += of_other->source_->TakeCounts();
+    counts_taken_ += std::exchange(of_other->counts_taken_, ScanCounts());
   }
   std::string Details(bool has_run) const override;
 
@@ -105,8 +107,7 @@ class NumberUnpack final : public Operator {
   bool is_over_ = false;
   std::optional<Within> resumed_;
   std::optional<Within> before_;  // the place where the last batch began
-  size_t rows_read_ = 0;          // of the table
-  size_t rows_taken_ = 0;         // read on other threads
+  ScanCounts counts_taken_;       // of other threads
 
   bool has_row_ = false;             // of which times are left
   std::vector<ColumnView> columns_;  // of the row at hand, of all its times
@@ -152,7 +153,6 @@ absl::StatusOr<bool> NumberUnpack::NextRow() {
     const absl::StatusOr<bool> more = source_->Next();
     if (!more.ok()) return more;
     if (!*more) break;
-    ++rows_read_;
     state().CountScanned(1);
     const absl::StatusOr<bool> passes = Passes();
     if (!passes.ok()) return passes;
@@ -241,8 +241,9 @@ std::optional<NumberUnpack::Within> NumberUnpack::PlaceOf(size_t rows) const {
 std::string NumberUnpack::Details(bool has_run) const {
   const absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, state(), std::nullopt);
   if (!ranges.ok()) return std::string(ranges.status().message());
-  const std::string text = RangesText(scan_, *ranges);
-  return has_run ? fmt::format("{}; {} rows read", text, rows_read_ + rows_taken_) : text;
+  if (!has_run) return ScanText(scan_, *ranges, std::nullopt);
+  ScanCounts counts = counts_taken_;
+  return ScanText(scan_, *ranges, counts += source_->counts());
 }
 
 }  // namespace

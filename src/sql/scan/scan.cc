@@ -77,7 +77,7 @@ class Scan final : public Operator {
     ReadStats& stats = static_cast<Scan*>(other)->stats_;
     taken_.rows_seen += std::exchange(stats.rows_seen, 0);
     taken_.cells_seen += std::exchange(stats.cells_seen, 0);
-    ranges_ += std::exchange(static_cast<Scan*>(other)->ranges_, 0);
+    value_bytes_ += std::exchange(static_cast<Scan*>(other)->value_bytes_, 0);
   }
   std::string Details(bool has_run) const override;
 
@@ -94,10 +94,10 @@ class Scan final : public Operator {
   std::unique_ptr<RowReader> reader_;  // null: there are no more rows
   size_t rows_given_ = 0;
   size_t batch_rows_ = kRowsOfFirstBatch;
-  size_t ranges_ = 0;
   uint32_t asked_ = 0;
   ReadStats stats_;
   ReadStats taken_;           // of other threads
+  int64_t value_bytes_ = 0;   // of the cells that came
   int64_t rows_counted_ = 0;  // of the reader, told to the statement
   Arena arena_;
   std::vector<std::string_view> keys_;  // of the last batch, in the arena
@@ -111,7 +111,6 @@ absl::StatusOr<ReadRequest> Scan::MakeRequest() {
   absl::StatusOr<std::vector<RowRange>> ranges = Ranges();
   if (!ranges.ok()) return ranges.status();
   request.ranges = *std::move(ranges);
-  ranges_ = request.ranges.size();
   // Without a filter any cell of a row says that it is there.
   request.keys_only = ReadsKeysOnly(scan_) && selection_.times.IsAll() && selection_.times_further.IsAll();
   const std::optional<FilterSpec> filter = request.keys_only ? std::nullopt : FilterOf(scan_, selection_);
@@ -176,6 +175,8 @@ absl::Status Scan::ReadRows(size_t rows_max) {
     DCHECK(*step == RowReader::Step::kRow);
     const bool keeps_key = has_key_ || keeps_places_;
     const std::string_view key = keeps_key ? arena_.Copy(reader_->row_key()) : std::string_view();
+    for (const FilterCell& cell : reader_->cells())
+      value_bytes_ += static_cast<int64_t>(cell.cell.value.size());
     if (!columns_->Append(key, reader_->cells()) && drops_rows_) {
       columns_->RemoveLast();
       continue;
@@ -207,14 +208,14 @@ absl::StatusOr<bool> Scan::Produce(rows::Batch* batch) {
 }
 
 std::string Scan::Details(bool has_run) const {
-  if (!has_run) {
-    const absl::StatusOr<std::vector<RowRange>> ranges = Ranges();
-    if (!ranges.ok()) return std::string(ranges.status().message());
-    return RangesText(scan_, *ranges);
-  }
+  const absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, state(), std::nullopt);
+  if (!ranges.ok()) return std::string(ranges.status().message());
+  if (!has_run) return ScanText(scan_, *ranges, std::nullopt);
   const ReadStats stats = reader_ != nullptr ? reader_->stats() : stats_;
-  return fmt::format("{}, {} ranges, {} rows and {} cells read", scan_.table->name, ranges_,
-                     stats.rows_seen + taken_.rows_seen, stats.cells_seen + taken_.cells_seen);
+  return ScanText(scan_, *ranges,
+                  ScanCounts{.rows = stats.rows_seen + taken_.rows_seen,
+                             .cells = stats.cells_seen + taken_.cells_seen,
+                             .value_bytes = value_bytes_});
 }
 
 }  // namespace

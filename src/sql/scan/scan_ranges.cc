@@ -55,7 +55,8 @@ absl::StatusOr<std::vector<RowRange>> ScanRanges(const Plan::Scan& scan, const E
   return ClipRanges(*ranges, rest);
 }
 
-std::string RangesText(const Plan::Scan& scan, const std::vector<RowRange>& ranges) {
+std::string ScanText(const Plan::Scan& scan, const std::vector<RowRange>& ranges,
+                     const std::optional<ScanCounts>& counts) {
   constexpr size_t kShown = 4;
   std::string text =
       fmt::format("{}{}, {} ranges", scan.table->name, scan.reversed ? " in reverse" : "", ranges.size());
@@ -63,6 +64,10 @@ std::string RangesText(const Plan::Scan& scan, const std::vector<RowRange>& rang
     const RowRange& range = ranges[i];
     text +=
         fmt::format(" [{}, {})", Printable(range.start), range.end.empty() ? "..." : Printable(range.end));
+  }
+  if (counts.has_value()) {
+    text += fmt::format("; {} rows read, {} cells, {} bytes of values", counts->rows, counts->cells,
+                        counts->value_bytes);
   }
   return text;
 }

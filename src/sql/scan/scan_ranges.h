@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,7 +34,21 @@ void PutScanStart(const std::optional<ScanStart>& start, std::string* place);
 // In normal form; nothing of `start`: all of them.
 absl::StatusOr<std::vector<RowRange>> ScanRanges(const Plan::Scan& scan, const ExecutionState& state,
                                                  const std::optional<ScanStart>& start);
-// The ranges in words.
-std::string RangesText(const Plan::Scan& scan, const std::vector<RowRange>& ranges);
+// How much a scan has read.
+struct ScanCounts {
+  int64_t rows = 0;
+  int64_t cells = 0;
+  int64_t value_bytes = 0;  // 8 of a number
+
+  ScanCounts& operator+=(const ScanCounts& other) {
+    rows += other.rows;
+    cells += other.cells;
+    value_bytes += other.value_bytes;
+    return *this;
+  }
+};
+// What EXPLAIN tells of a scan: its ranges, and what it has read if it has run.
+std::string ScanText(const Plan::Scan& scan, const std::vector<RowRange>& ranges,
+                     const std::optional<ScanCounts>& counts);
 
 }  // namespace sonde::sql
