@@ -456,6 +456,18 @@ constexpr ErrorCase kErrors[] = {
 };
 // clang-format on
 
+// What GoogleSQL has, and is not built, is said by name.
+TEST(BinderErrors, NameWhatIsNotBuilt) {
+  EXPECT_EQ(
+      Planned("WITH RECURSIVE w AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM w WHERE n < 3) SELECT n FROM w",
+              FakeOptions()),
+      "UNIMPLEMENTED: WITH RECURSIVE is not supported\n");
+  BindOptions production = FakeOptions();
+  production.dialect = Dialect::kProduction;
+  EXPECT_EQ(Planned("WITH RECURSIVE w AS (SELECT 1 AS n) SELECT n FROM w", production),
+            "UNIMPLEMENTED: Not in the language of Bigtable: WITH [at 1:16]\n");
+}
+
 TEST(BinderErrors, AreGoogleSqls) {
   for (const ErrorCase& one : kErrors) {
     EXPECT_EQ(Planned(one.query, FakeOptions()), "INVALID_ARGUMENT: " + std::string(one.error) + "\n")
