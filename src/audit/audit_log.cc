@@ -61,7 +61,8 @@ std::string LineOf(const AuditEvent& event, int64_t left_out) {
   AppendField("resource", event.resource, &line);
   AppendField("permission", event.permission, &line);
   AppendField("status", absl::StatusCodeToString(event.status), &line);
-  AppendField("request", event.request == 0 ? "" : fmt::format("{:x}", event.request), &line);
+  AppendField("request", event.request, &line);
+  AppendField("trace", event.trace, &line);
   AppendField("cause", event.cause, &line);
   if (left_out > 0) fmt::format_to(std::back_inserter(line), ",\"left_out\":{}", left_out);
   line += "}\n";

@@ -1,7 +1,7 @@
 // The audit log: who was let in or refused, and who changed what.
 //
-// A line is a JSON object: time, event, principal, proof, address, method, resource, permission, status, request, cause; fields that
-// are empty are left out.  Nothing of a secret is in it, and nothing of the data: no values, no keys of rows.
+// A line is a JSON object: time, event, principal, proof, address, method, resource, permission, status, request, trace, cause; fields
+// that are empty are left out.  Nothing of a secret is in it, and nothing of the data: no values, no keys of rows.
 //
 // Failed authentications are limited to kFailuresPerSecond lines a second an address; the next line of that address says how many
 // were left out.  The addresses that are remembered are bounded, too.
@@ -37,7 +37,8 @@ struct AuditEvent {
   std::string_view resource = {};
   std::string_view permission = {};
   absl::StatusCode status = absl::StatusCode::kOk;
-  uint64_t request = 0;  // a number of the call; 0: none
+  std::string_view request = {};  // the id and the trace of the call (work/request_tag.h)
+  std::string_view trace = {};
   std::string_view cause = {};
 };
 

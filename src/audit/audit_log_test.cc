@@ -46,14 +46,16 @@ TEST_F(AuditLogTest, WritesALineAnEvent) {
                            .resource = "projects/\"p\\\n",
                            .permission = "bigtable.tables.get",
                            .status = absl::StatusCode::kPermissionDenied,
-                           .request = 255})
+                           .request = "ff-1",
+                           .trace = "4bf92f3577b34da6a3ce929d0e0e4736"})
                   .ok());
   EXPECT_THAT(
       Lines(path_),
       ElementsAre(
           R"({"time":"2026-02-02T02:40:00.500000Z","event":"denied","principal":"user:a@b","proof":"token",)"
           R"("address":"127.0.0.1:4000","method":"S/M","resource":"projects/\"p\\x5c\\x0a",)"
-          R"("permission":"bigtable.tables.get","status":"PERMISSION_DENIED","request":"ff"})"));
+          R"("permission":"bigtable.tables.get","status":"PERMISSION_DENIED","request":"ff-1",)"
+          R"("trace":"4bf92f3577b34da6a3ce929d0e0e4736"})"));
   struct stat facts{};
   ASSERT_EQ(stat(path_.c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 0777, 0600U);

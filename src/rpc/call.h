@@ -94,6 +94,8 @@ class Call {
   virtual absl::Time deadline() const = 0;
   // "127.0.0.1:40000", "[::1]:40000".
   virtual const std::string& peer() const = 0;
+  // A name that no other call has, neither of this server nor of one before it: "640f2a5c3b1d7-1f".
+  virtual std::string name() const = 0;
   // The names in the client's certificate, which lives as long as the call.  Null: the client showed none.
   virtual const PeerCertificate* peer_certificate() const = 0;
   // A number that all calls of a connection share, zero at first.  It serves to share something out among
@@ -185,6 +187,7 @@ struct Method {
 struct UnknownCall {
   std::string_view path;
   std::string_view peer;
+  std::string name;                    // as Call::name
   const PeerCertificate* certificate;  // as Call::peer_certificate
   absl::FunctionRef<std::optional<std::string>(std::string_view name)>
       find_metadata;  // as Call::FindMetadata

@@ -90,7 +90,7 @@ Connection::Connection(Loop* loop, int descriptor, std::string address, std::str
     : loop_(loop),
       socket_(descriptor, loop->state().options().tls ? loop->state().options().tls() : nullptr),
       address_(std::move(address)),
-      peer_(std::make_shared<CallPeer>(std::move(peer))),
+      peer_(std::make_shared<CallPeer>(std::move(peer), loop->state().NumberConnection())),
       session_(NewServerSession(loop->state().options(), Callbacks(), this)),
       began_(loop->now()),
       state_since_(began_),
@@ -251,7 +251,8 @@ void Connection::BeginCall(int32_t stream_id) {
     const auto find_metadata = [&head](std::string_view name) { return head.metadata.Find(name); };
     const PeerCertificate* const certificate =
         peer_->certificate.has_value() ? &*peer_->certificate : nullptr;
-    const UnknownCall unknown{head.path, peer_->name, certificate, find_metadata};
+    const UnknownCall unknown{head.path, peer_->name, peer_->NameOfCall(stream_id), certificate,
+                              find_metadata};
     return SubmitTrailersOnly(stream_id, state.router().AnswerUnknown(unknown), Metadata());
   }
   if (head.deadline <= loop_->wall_now()) {

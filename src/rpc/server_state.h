@@ -10,6 +10,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "rpc/bounds.h"
 #include "rpc/call.h"
 
@@ -31,6 +33,10 @@ class ServerState {
   // Counts a connection of this address.  Returns false, and counts the refusal, if there are too many.
   bool EnterConnection(const std::string& address);
   void LeaveConnection(const std::string& address);
+
+  // A number that no connection has had, of this server or one before it: it counts on from the time in microseconds at the start, and
+  // there are fewer than a million connections a second.
+  uint64_t NumberConnection() { return next_connection_.fetch_add(1, std::memory_order_relaxed); }
 
   // Counts a connection that begins TLS's handshake.  Returns false, and counts the refusal, if too many are at it.
   bool EnterHandshake() {
@@ -76,6 +82,7 @@ class ServerState {
   const ServerOptions options_;
   const Router router_;
   std::array<std::atomic<int64_t>, static_cast<size_t>(Refusal::kCount)> refused_{};
+  std::atomic<uint64_t> next_connection_ = static_cast<uint64_t>(absl::ToUnixMicros(absl::Now()));
   std::atomic<int64_t> accepted_ = 0;
   std::atomic<int64_t> connections_ = 0;
   std::atomic<int64_t> handshakes_ = 0;

@@ -30,6 +30,10 @@ void AppendMetadata(std::string_view name, std::string_view value, Metadata* met
 
 }  // namespace
 
+std::string CallPeer::NameOfCall(int32_t stream_id) const {
+  return fmt::format("{:x}-{:x}", connection, stream_id);
+}
+
 void OutgoingMessage::Set(Message message) {
   message_ = std::move(message);
   const size_t bytes = message_.bytes();

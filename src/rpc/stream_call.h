@@ -49,9 +49,13 @@ class OutgoingMessage {
 
 // The facts about a connection that its calls keep, as they may outlive it.
 struct CallPeer {
-  explicit CallPeer(std::string peer) : name(std::move(peer)) {}
+  CallPeer(std::string peer, uint64_t connection) : name(std::move(peer)), connection(connection) {}
+
+  // Call::name of the call of a stream.
+  std::string NameOfCall(int32_t stream_id) const;
 
   const std::string name;
+  const uint64_t connection;                   // ServerState::NumberConnection
   std::optional<PeerCertificate> certificate;  // set before the first call
   std::atomic<int64_t> tally = 0;
 };
@@ -101,6 +105,7 @@ class StreamCall final : public Call, public LoopCall {
   }
   absl::Time deadline() const override { return head_.deadline; }
   const std::string& peer() const override { return peer_->name; }
+  std::string name() const override { return peer_->NameOfCall(stream_id_); }
   const PeerCertificate* peer_certificate() const override {
     return peer_->certificate.has_value() ? &*peer_->certificate : nullptr;
   }

@@ -79,6 +79,8 @@ void WriteLogin(const LoginParts& parts, const HttpRequest& request, AuditEvent 
   event.time = absl::FromUnixMicros(parts.clock->NowMicros());
   event.address = request.peer;
   event.method = method;
+  event.request = request.tag.id;
+  event.trace = request.tag.trace;
   if (absl::Status status = parts.audit->Write(event); !status.ok())
     spdlog::error("{}", std::string(status.message()));
 }

@@ -78,7 +78,8 @@ class LogSink final : public spdlog::sinks::sink {
     std::string lines;
     if (second != second_) EndSecond(time, &lines);
     second_ = second;
-    if (IsWanted(text, message.level)) lines += Line(time, LevelName(message.level), text);
+    if (IsWanted(text, message.level))
+      lines += Line(time, LevelName(message.level), text, RequestScope::Current());
     Write(lines);
   }
   void flush() override {}
@@ -109,9 +110,10 @@ class LogSink final : public spdlog::sinks::sink {
     }
     repeats_.clear();
   }
-  std::string Line(absl::Time time, std::string_view level, std::string_view text) const {
+  std::string Line(absl::Time time, std::string_view level, std::string_view text,
+                   const std::optional<RequestTag>& tag = std::nullopt) const {
     return LogLineText(format_, absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone()), level,
-                       text);
+                       text, tag);
   }
   // Nobody can be told of a log that cannot be written.
   void Write(std::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -139,12 +141,21 @@ std::shared_ptr<LogSink> CurrentSink() {
 }  // namespace
 
 std::string LogLineText(LogFormat format, std::string_view time, std::string_view level,
-                        std::string_view message) {
+                        std::string_view message, const std::optional<RequestTag>& tag) {
   std::string line = format == LogFormat::kJson
                          ? fmt::format(R"({{"time":"{}","level":"{}","msg":")", time, level)
                          : fmt::format("time={} level={} msg=\"", time, level);
   AppendEscaped(message, &line);
-  line += format == LogFormat::kJson ? "\"}\n" : "\"\n";
+  line.push_back('"');
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (value.empty()) return;
+    line += format == LogFormat::kJson ? fmt::format(R"(,"{}":")", name) : fmt::format(" {}=\"", name);
+    AppendEscaped(value, &line);
+    line.push_back('"');
+  };
+  if (tag.has_value()) add("request", tag->id);
+  if (tag.has_value()) add("trace", tag->trace);
+  line += format == LogFormat::kJson ? "}\n" : "\n";
   return line;
 }
 

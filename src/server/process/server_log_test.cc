@@ -57,6 +57,34 @@ TEST_F(ServerLogTest, ALineIsOneLineInBothFormats) {
             "{\"time\":\"T\",\"level\":\"info\",\"msg\":\"a \\\"b\\\"\\\\\\n\\u0001 ä\"}\n");
 }
 
+class OneRequest final : public RequestScope {
+ public:
+  explicit OneRequest(RequestTag tag) : tag_(std::move(tag)) {}
+  RequestTag tag() const override { return tag_; }
+
+ private:
+  const RequestTag tag_;
+};
+
+TEST_F(ServerLogTest, ALineOfARequestNamesIt) {
+  const RequestTag tag{.id = "r-1", .trace = "4bf92f3577b34da6a3ce929d0e0e4736"};
+  EXPECT_EQ(LogLineText(LogFormat::kLogfmt, "T", "info", "a", tag),
+            "time=T level=info msg=\"a\" request=\"r-1\" trace=\"4bf92f3577b34da6a3ce929d0e0e4736\"\n");
+  EXPECT_EQ(LogLineText(LogFormat::kJson, "T", "info", "a", RequestTag{.id = "r-1"}),
+            "{\"time\":\"T\",\"level\":\"info\",\"msg\":\"a\",\"request\":\"r-1\"}\n");
+  ASSERT_EQ(OpenServerLog({.format = LogFormat::kJson, .file = path_}), absl::OkStatus());
+  {
+    const OneRequest scope(tag);
+    spdlog::info("inside");
+  }
+  spdlog::info("outside");
+  const std::vector<std::string> lines = LinesOf(path_);
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_THAT(lines[0], EndsWith("\"msg\":\"inside\",\"request\":\"r-1\","
+                                 "\"trace\":\"4bf92f3577b34da6a3ce929d0e0e4736\"}"));
+  EXPECT_THAT(lines[1], EndsWith("\"msg\":\"outside\"}"));
+}
+
 TEST_F(ServerLogTest, WritesFromItsLevelOnIntoAFileOfItsOwner) {
   ASSERT_TRUE(OpenServerLog({.level = "warn", .file = path_}).ok());
   spdlog::info("not this");

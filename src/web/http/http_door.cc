@@ -164,6 +164,8 @@ void HttpDoor::Write(AuditEvent event, const HttpRequest& request, const Princip
   event.time = absl::FromUnixMicros(clock_->NowMicros());
   event.address = request.peer;
   event.method = method;
+  event.request = request.tag.id;
+  event.trace = request.tag.trace;
   if (principal != nullptr) {
     event.principal = principal->member;
     event.proof = NameOf(principal->proof);

@@ -19,6 +19,7 @@
 #include "base/byte_source.h"
 #include "identity/authenticator.h"
 #include "identity/principal.h"
+#include "work/request_tag.h"
 
 namespace sonde {
 
@@ -30,7 +31,8 @@ struct HttpRequest {
   std::map<std::string, std::string> headers;  // names in lower case; repeated ones are a list, with commas
   std::string peer;                            // the client's address, without its port
   const PeerCertificate* peer_certificate =
-      nullptr;  // of the client, as long as its request; null: it showed none
+      nullptr;     // of the client, as long as its request; null: it showed none
+  RequestTag tag;  // for the lines of logs that belong to it
   // Whether the client has closed the connection, or its side of it; a system call.  Any thread may ask while
   // the handler runs.  Unset: nobody can tell.
   std::function<bool()> is_client_gone;

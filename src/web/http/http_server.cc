@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <iterator>
@@ -19,6 +20,8 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/bytes.h"
 #include "base/format.h"
 #include "web/http/connection.h"
@@ -139,6 +142,15 @@ bool SendResponse(HttpResponse response, const ResponseForm& form, const HttpReq
   return true;
 }
 
+class HttpScope final : public RequestScope {
+ public:
+  explicit HttpScope(const HttpRequest& request) : request_(request) {}
+  RequestTag tag() const override { return request_.tag; }
+
+ private:
+  const HttpRequest& request_;
+};
+
 }  // namespace
 
 struct HttpServer::Parts {
@@ -151,6 +163,8 @@ struct HttpServer::Parts {
   std::shared_ptr<HttpCounts> counts;
   std::unique_ptr<Lobby> lobby;
   std::unique_ptr<WorkQueue> queue;
+  // Requests are named by numbers that count on from the time in microseconds at the start, so that no server before it had the name.
+  mutable std::atomic<uint64_t> next_request = static_cast<uint64_t>(absl::ToUnixMicros(absl::Now()));
 
   // Answers what can be answered without the body; false if a handler is to be called with it.
   bool AnswerEarly(HttpRequest* asked, Router::Match* match, HttpResponse* response) const {
@@ -267,6 +281,10 @@ struct HttpServer::Parts {
   void AnswerOne(Connection* connection) const {
     RequestHead head = *std::move(connection->head);
     connection->head.reset();
+    head.request.tag = MakeRequestTag(
+        head.request.Header("x-request-id").value_or(""), head.request.Header("traceparent").value_or(""),
+        fmt::format("{:x}", next_request.fetch_add(1, std::memory_order_relaxed)));
+    const HttpScope scope(head.request);
     ResponseForm form{head.is_http_1_0, head.is_head_only, !head.keeps_open};
     HttpResponse response;
     try {

@@ -15,6 +15,7 @@
 #include "access/rules.h"
 #include "base/bytes.h"
 #include "base/format.h"
+#include "wire/call/call_tag.h"
 #include "wire/call/calls.h"
 #include "wire/call/grpc_status.h"
 #include "wire/call/not_built.h"
@@ -47,7 +48,7 @@ struct Given {
 class GuardedCall final : public rpc::Call, public CallAccess {
  public:
   GuardedCall(rpc::Call* call, CallDoor* door, const GuardedMethod* method)
-      : call_(call), door_(door), method_(*method), request_(door->NextRequest()) {}
+      : call_(call), door_(door), method_(*method) {}
 
   // Once, at first.
   absl::Status Authenticate() {
@@ -159,6 +160,7 @@ class GuardedCall final : public rpc::Call, public CallAccess {
   }
   absl::Time deadline() const override { return call_->deadline(); }
   const std::string& peer() const override { return call_->peer(); }
+  std::string name() const override { return call_->name(); }
   const PeerCertificate* peer_certificate() const override { return call_->peer_certificate(); }
   std::atomic<int64_t>& connection_tally() const override { return call_->connection_tally(); }
   bool IsCancelled() const override { return call_->IsCancelled() || !StillStands().ok(); }
@@ -230,11 +232,14 @@ class GuardedCall final : public rpc::Call, public CallAccess {
     WriteEvent(AuditEvent::Kind::kEnded, event);
   }
   void WriteEvent(AuditEvent::Kind kind, AuditEvent event) const {
+    const CallScope scope(*call_);
+    const RequestTag tag = scope.tag();
     event.kind = kind;
     event.time = door_->Now();
     event.address = call_->peer();
     event.method = std::string_view(method_.path).substr(1);
-    event.request = request_;
+    event.request = tag.id;
+    event.trace = tag.trace;
     if (principal_ != nullptr) {
       event.principal = principal_->member;
       event.proof = NameOf(principal_->proof);
@@ -249,7 +254,6 @@ class GuardedCall final : public rpc::Call, public CallAccess {
   rpc::Call* const call_;
   CallDoor* const door_;
   const GuardedMethod& method_;
-  const uint64_t request_;
   const absl::Time came_ = absl::Now();
   std::string authorization_;
   PrincipalRef principal_;
@@ -422,12 +426,15 @@ void CallDoor::Guard(rpc::Router* router) {
       const absl::StatusOr<PrincipalRef> principal = options_.access->Authenticate(
           {.authorization = authorization, .certificate = call.certificate}, Now(), &cause);
       if (principal.ok()) return fallback(call);
+      const RequestTag tag = MakeRequestTag(call.find_metadata("x-request-id").value_or(""),
+                                            call.find_metadata("traceparent").value_or(""), call.name);
       Write({.kind = AuditEvent::Kind::kUnauthenticated,
              .time = Now(),
              .address = call.peer,
              .method = call.path,
              .status = principal.status().code(),
-             .request = NextRequest(),
+             .request = tag.id,
+             .trace = tag.trace,
              .cause = cause});
       return ToCallStatus(principal.status());
     };

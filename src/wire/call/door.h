@@ -10,8 +10,6 @@
 // Who calls is noted with the call, never with the connection.  Without a door, calls are as they were.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -48,12 +46,10 @@ class CallDoor {
   // --- For the calls of the door.
   const DoorOptions& options() const { return options_; }
   absl::Time Now() const;
-  uint64_t NextRequest() { return next_request_.fetch_add(1, std::memory_order_relaxed); }
   void Write(const AuditEvent& event) const;
 
  private:
   const DoorOptions options_;
-  std::atomic<uint64_t> next_request_ = 1;
 };
 
 }  // namespace sonde
