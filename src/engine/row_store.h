@@ -103,6 +103,12 @@ struct RangeStats {
   uint64_t bytes = 0;   // on disk and in memory, approximately
 };
 
+// What a scan has cost its store so far.  A store that has no such things counts none.
+struct ScanCost {
+  int64_t pages = 0;        // that were opened
+  int64_t block_reads = 0;  // reads of the disk, as no cache of the store had the block
+};
+
 class RowStore {
  public:
   virtual ~RowStore() = default;
@@ -135,6 +141,8 @@ class RowStore {
     // times its bytes; an error ends the scan.  Null: the store takes a place for the entry, and waits for
     // that.
     std::function<absl::Status(size_t entry_bytes)> take_large;
+    // The scan adds to it, from the thread that pulls.  Must outlive the stream.  Null: nobody asks.
+    ScanCost* cost = nullptr;
   };
   // Rows of `ranges` (normal form, NormalizeRanges; none: no rows) in ascending order, or descending if
   // `reverse`, each at most once.  A row is one snapshot, not older than the call of Scan; the scan as a

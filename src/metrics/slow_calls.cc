@@ -26,8 +26,8 @@ bool SlowCalls::Wants(absl::Duration took, absl::Time now) const {
 }
 
 void SlowCalls::Record(SlowCall call) {
-  for (std::string* const text :
-       {&call.method, &call.resource, &call.app_profile, &call.principal, &call.filter})
+  for (std::string* const text : {&call.method, &call.request, &call.trace, &call.resource, &call.app_profile,
+                                  &call.principal, &call.filter})
     Cut(text);
   const absl::MutexLock lock(&mutex_);
   if (const int64_t minute = MinuteOf(call.ended); minute > minute_.load(std::memory_order_relaxed))

@@ -4,10 +4,12 @@
 // Threads: all functions may be called at once.  Cost of a call that is quick: two loads.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,21 +20,38 @@
 
 namespace sonde {
 
+// What a call has cost, as far as its handler knows.
+struct CallCost {
+  absl::Duration queued = {};   // it waited for a thread, for its turn or for room
+  absl::Duration untaken = {};  // it waited for its client to take what was sent
+  int64_t rows_seen = 0;        // that were looked at
+  int64_t rows = 0;             // that were returned
+  int64_t cells_seen = 0;
+  int64_t cells = 0;
+  int64_t bytes_seen = 0;  // of the cells that were looked at: qualifiers and values
+  int64_t bytes = 0;       // of the answer
+  // Pages that were opened, and blocks that were read as no cache had them.  nullopt: nobody counts.
+  std::optional<int64_t> pages = {};
+  std::optional<int64_t> block_reads = {};
+};
+
 struct SlowCall {
   absl::Time ended;
   absl::Duration took;
   std::string method;  // "ReadRows", "POST /api/v1/sql"
   absl::StatusCode code = absl::StatusCode::kOk;
+  std::string request = {};  // the id and the trace of the call (work/request_tag.h)
+  std::string trace = {};
   std::string
       resource;  // the name of what was asked for, as the client's routing header or the request has it
   std::string app_profile;  // empty: the default one
   std::string principal;    // as policies name it; empty: nobody was asked
   std::string
       filter;  // its shape: "chain(family_name_regex_filter,cells_per_column_limit_filter)"; empty: none, or not known
-  int64_t rows_seen = 0;  // that were looked at
-  int64_t rows = 0;       // that were returned
-  int64_t cells_seen = 0;
-  int64_t cells = 0;
+  CallCost cost = {};
+
+  // The engine had so much of its time: it read, filtered, wrote, and made the answer.
+  absl::Duration engine() const { return std::max(took - cost.queued - cost.untaken, absl::ZeroDuration()); }
 };
 
 class SlowCalls {

@@ -65,6 +65,7 @@ void CommitLine::AddAlone(std::unique_ptr<PendingWrite> write, WhyAlone why) {
 }
 
 void CommitLine::Commit(Tables* tables, std::unique_ptr<PendingWrite> write) {
+  write->Begin();
   const absl::StatusOr<absl::Span<const RowMutations>> rows = write->ReadAlone();
   if (!rows.ok()) return write->Done(rows.status());
   const PendingWrite::Target& target = write->target();
@@ -76,6 +77,7 @@ void CommitLine::CommitRest(std::unique_ptr<PendingWrite> write, Rest rest) {
   CountAlone(WhyAlone::kRowWaits, 1);
   const auto commit = [tables = tables_](PendingWrite* of_rest,
                                          Rest* left) -> absl::StatusOr<std::vector<absl::Status>> {
+    of_rest->Begin();
     const absl::StatusOr<absl::Span<const RowMutations>> rows = of_rest->ReadAlone();
     if (!rows.ok()) return rows.status();
     std::vector<RowMutations> some;
@@ -185,6 +187,7 @@ void CommitLine::CommitTogether(absl::Span<Member* const> members) {
         AddAlone(std::move(member->write), WhyAlone::kInterrupted);
         continue;
       }
+      member->write->Begin();
       const std::optional<absl::Span<const RowMutations>> rows = member->write->ReadTogether(&memory);
       if (rows.has_value()) {
         read.push_back(member);

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "catalog/catalog.h"
@@ -67,6 +68,12 @@ class PendingWrite {
   Priority priority() const { return priority_; }
   // About the size of the request.
   size_t bytes() const { return bytes_; }
+  // Until when the write has waited for its turn; the past: it has not had its turn.
+  absl::Time begun() const { return begun_; }
+  // The line says so when the write's turn comes.  Only the first counts.
+  void Begin() {
+    if (begun_ == absl::InfinitePast()) begun_ = absl::Now();
+  }
   // Known once Open has answered kNot, or ReadAlone OK.
   const Target& target() const { return target_; }
 
@@ -94,6 +101,7 @@ class PendingWrite {
   const absl::Time deadline_;
   const size_t bytes_;
   const Priority priority_;
+  absl::Time begun_ = absl::InfinitePast();
 };
 
 class CommitLine {

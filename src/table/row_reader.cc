@@ -49,7 +49,8 @@ absl::Status RowReader::Start() {
   scan_options_ = {.reverse = request_.reversed,
                    .deadline = request_.deadline,
                    .interrupted = request_.interrupted,
-                   .take_large = request_.take_large};
+                   .take_large = request_.take_large,
+                   .cost = &scan_cost_};
   ReadHints& hints = scan_options_.hints;
   if (request_.filter != nullptr) {
     if (absl::Status status = request_.filter->CheckFamilies(schema); !status.ok()) return status;
@@ -162,6 +163,8 @@ absl::StatusOr<RowReader::Step> RowReader::FindNext(int64_t rows_max) {
       if (watch_.has_value()) watch_->Saw(row_key_);
     }
     stats_.cells_seen += std::ssize(cells_);
+    for (const FilterCell& cell : cells_)
+      stats_.bytes_seen += std::ssize(cell.cell.qualifier) + std::ssize(cell.cell.value);
     if (evaluator_.has_value() && !cells_.empty()) {
       if (!request_.filter->RowKeyMayPass(row_key_, &budget_)) {
         cells_.clear();

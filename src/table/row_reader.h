@@ -54,6 +54,7 @@ struct ReadStats {
   int64_t rows_returned = 0;
   int64_t cells_seen = 0;  // without cells that garbage collection has forgotten
   int64_t cells_returned = 0;
+  int64_t bytes_seen = 0;  // of these cells: qualifiers and values
 };
 
 // Reads rows as they are pulled.  Not for several threads, but it may move from thread to thread between
@@ -102,6 +103,8 @@ class RowReader {
     return cell.label == kNoLabel ? std::string_view() : request_.filter->Label(cell.label);
   }
   const ReadStats& stats() const { return stats_; }
+  // Also of rows that were looked at twice.
+  const ScanCost& scan_cost() const { return scan_cost_; }
 
  private:
   RowReader(Engine* engine, TableSchemaRef schema, int64_t now_micros, uint64_t seed, ReadRequest request);
@@ -126,6 +129,7 @@ class RowReader {
   bool in_row_ = false;             // more of the row is to come
   bool row_passed_ = false;         // some cells of this row have passed
   std::optional<ReadWatch> watch_;  // nothing: nobody watches
+  ScanCost scan_cost_;
   ReadStats stats_;
   ReadStats stats_before_row_;  // before the last row that was looked at
 

@@ -146,7 +146,9 @@ absl::StatusOr<bool> SqlAnswer::Next(std::string* part) {
     part->append(std::exchange(first_, std::string()));
     return true;
   }
-  is_slow_ = is_slow_ || absl::Now() - given_ > kSlowPart;
+  const absl::Duration since_part = std::max(absl::Now() - given_, absl::ZeroDuration());
+  untaken_ += since_part;
+  is_slow_ = is_slow_ || since_part > kSlowPart;
   absl::Status status = Fill();
   if (status.ok() && is_over_) WriteEnd();
   if (is_slow_) execution_->Suspend();
@@ -188,9 +190,14 @@ void SqlAnswer::Record(const absl::Status& status) {
          .took = now - came_,
          .method = kMethod,
          .code = status.code(),
+         .request = caller_.tag.id,
+         .trace = caller_.tag.trace,
          .resource = fmt::format("projects/{}/instances/{}", request_.project, request_.instance),
-         .rows_seen = static_cast<int64_t>(rows_scanned),
-         .rows = static_cast<int64_t>(rows_)});
+         .principal = caller_.principal,
+         .cost = {.untaken = untaken_,
+                  .rows_seen = static_cast<int64_t>(rows_scanned),
+                  .rows = static_cast<int64_t>(rows_),
+                  .bytes = static_cast<int64_t>(bytes_)}});
   }
   service_.queries->Record({.text = NameOfQuery(request_.query),
                             .method = kMethod,

@@ -34,6 +34,7 @@
 #include "sql/output/answer_writer.h"
 #include "sql/spill/spill_space.h"
 #include "table/tables.h"
+#include "work/request_tag.h"
 
 namespace sonde {
 class IdleWorkers;
@@ -64,8 +65,15 @@ class SqlAnswer {
 
   using MayRead = InstanceNames::MayRead;
 
+  // Who asks, for the list of slow calls.
+  struct Caller {
+    std::string principal;  // empty: nobody was asked
+    RequestTag tag;
+  };
+
   // `came`: when the request did.
-  SqlAnswer(const SqlService* service, absl::Time came) : service_(*service), came_(came) {}
+  SqlAnswer(const SqlService* service, absl::Time came, Caller caller)
+      : service_(*service), came_(came), caller_(std::move(caller)) {}
   // Counts the query; one that did not come to its end as CANCELLED.
   ~SqlAnswer();
   SqlAnswer(const SqlAnswer&) = delete;
@@ -100,6 +108,7 @@ class SqlAnswer {
 
   const SqlService& service_;
   const absl::Time came_;
+  const Caller caller_;
   // Helpers of the query ask for memory while a part is on its way, too.
   absl::Mutex hold_mutex_;
   Admission::Place place_ ABSL_GUARDED_BY(hold_mutex_);
@@ -116,6 +125,7 @@ class SqlAnswer {
   size_t rows_at_once_ = 1;
   bool is_over_ = false;
   absl::Time given_ = absl::InfiniteFuture();  // when the client was given the last part
+  absl::Duration untaken_;                     // the client took parts for so long
   bool is_slow_ = false;                       // the client
   std::ostringstream out_;
   std::unique_ptr<AnswerWriter> writer_;

@@ -46,7 +46,9 @@ absl::Status MayRead(const HttpRequest& request, std::string_view resource) {
 
 absl::Status AnswerSql(const SqlService* service, const SqlRequest& usual, const HttpRequest& request,
                        HttpBody* body, HttpResponse* response) {
-  const auto answer = std::make_shared<SqlAnswer>(service, absl::Now());
+  const auto answer = std::make_shared<SqlAnswer>(
+      service, absl::Now(),
+      SqlAnswer::Caller{request.principal == nullptr ? "" : request.principal->member, request.tag});
   if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return answer->Fail(status);
   if (absl::Status status = answer->Admit(0); !status.ok()) return answer->Fail(status);
   const absl::StatusOr<std::string> text = body->ReadAll([&](size_t bytes) { return answer->Admit(bytes); });

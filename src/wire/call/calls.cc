@@ -148,20 +148,27 @@ void RequestHandler::OnMessage(rpc::MessageBytes message) {
   method_.answer(CallEnd(this), std::move(message), *std::move(place));
 }
 
-void RequestHandler::Count(const absl::Status& status) {
+void RequestHandler::Count(const absl::Status& status, size_t answer_bytes) {
   AddServerMetadata(call_, came_, status);
-  EndCall(*call_, method_.name, status, came_, {}, method_.metrics);
+  EndCall(*call_,
+          {.method = method_.name,
+           .code = status.code(),
+           .came = came_,
+           .cost = {.queued = queued_, .bytes = static_cast<int64_t>(answer_bytes)}},
+          method_.metrics);
 }
 
 void RequestHandler::End(const absl::Status& status, rpc::Message message) {
-  Count(status);
+  Count(status, message.bytes());
   if (!status.ok()) return call_->Finish(ToCallStatus(status));
   call_->WriteAndFinish(std::move(message), {});
 }
 
 void RequestHandler::End(const absl::Status& status, std::vector<rpc::Message> messages,
                          Admission::Place place) {
-  Count(status);
+  size_t bytes = 0;
+  for (const rpc::Message& message : messages) bytes += message.bytes();
+  Count(status, bytes);
   if (!status.ok() || messages.empty()) return call_->Finish(ToCallStatus(status));
   place_ = std::move(place);
   messages_ = std::move(messages);

@@ -5,6 +5,7 @@
 #include <google/protobuf/arena.h>
 #include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,6 +24,7 @@
 #include "model/limits.h"
 #include "rpc/call.h"
 #include "wire/call/app_profiles.h"
+#include "wire/call/call_tag.h"
 #include "wire/call/grpc_status.h"
 #include "wire/call/stalled_reads.h"
 #include "wire/call/step_cost.h"
@@ -184,6 +186,8 @@ class CallEnd {
   rpc::Call* call() const;
   // By the call's app profile.
   Priority priority() const;
+  // The call has waited up to this time for its turn.  At most once, before the end.
+  void Began(absl::Time time) const;
   void operator()(const absl::Status& status) const;
   void operator()(const absl::Status& status, rpc::Message message) const;
   // `place` is kept until the client has the messages.
@@ -223,17 +227,19 @@ class RequestHandler final : public rpc::Handler {
   rpc::Call* call() const { return call_; }
   Priority priority() const { return priority_; }
   // See CallEnd.
+  void Began(absl::Time time) { queued_ = std::max(time - came_, absl::ZeroDuration()); }
   void End(const absl::Status& status, std::vector<rpc::Message> messages, Admission::Place place);
   void End(const absl::Status& status, rpc::Message message);
 
  private:
   void WaitForRoom(int64_t bytes);
-  void Count(const absl::Status& status);
+  void Count(const absl::Status& status, size_t answer_bytes);
   void WriteNext();
 
   rpc::Call* const call_;
   const RequestMethod& method_;
   const absl::Time came_ = absl::Now();
+  absl::Duration queued_;
   Admission::Place place_;  // the place of a large request that comes in, then of the messages that are sent
   bool is_large_ = false;   // the request is large and has its place
   Priority priority_ = Priority::kHigh;  // known when the request is there
@@ -243,6 +249,7 @@ class RequestHandler final : public rpc::Handler {
 
 inline rpc::Call* CallEnd::call() const { return handler_->call(); }
 inline Priority CallEnd::priority() const { return handler_->priority(); }
+inline void CallEnd::Began(absl::Time time) const { handler_->Began(time); }
 inline void CallEnd::operator()(const absl::Status& status) const { handler_->End(status, rpc::Message()); }
 inline void CallEnd::operator()(const absl::Status& status, rpc::Message message) const {
   handler_->End(status, std::move(message));
@@ -275,14 +282,18 @@ class Service {
   void AddUnary(std::string_view method, const CallKind& kind, Handle handle) {
     Add(method, kind, [kind, handle](const CallEnd& end, rpc::MessageBytes in, Admission::Place place) {
       auto work = [end, in = std::move(in), place = std::move(place), handle](absl::Status status) mutable {
+        end.Began(absl::Now());
         ParsedRequest<Request> request;
         Response response;
         if (status.ok()) status = request.Parse(&in, &place);
         if (!status.ok()) return end(status);
-        if constexpr (std::is_invocable_v<Handle, const rpc::Call&, const Request&, Response*>) {
-          status = handle(*end.call(), request.message(), &response);
-        } else {
-          status = handle(request.message(), &response);
+        {
+          const CallScope scope(*end.call());
+          if constexpr (std::is_invocable_v<Handle, const rpc::Call&, const Request&, Response*>) {
+            status = handle(*end.call(), request.message(), &response);
+          } else {
+            status = handle(request.message(), &response);
+          }
         }
         end(status, status.ok() ? ToMessage(response) : rpc::Message());
       };
@@ -298,9 +309,11 @@ class Service {
         [kind, handle](const CallEnd& end, rpc::MessageBytes in, Admission::Place place) {
           auto work = [end, in = std::move(in), place = std::move(place),
                        handle](absl::Status status) mutable {
+            end.Began(absl::Now());
             std::vector<rpc::Message> messages;
             {
               ParsedRequest<Request> request;
+              const CallScope scope(*end.call());
               if (status.ok()) status = request.Parse(&in, &place);
               if (status.ok()) status = handle(request.message(), &messages);
             }

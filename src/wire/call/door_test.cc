@@ -9,6 +9,11 @@
 #include <google/protobuf/descriptor.h>
 #include <google/rpc/error_details.pb.h>
 #include <google/rpc/status.pb.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <map>
+#include <mutex>
 
 #include "absl/time/clock.h"
 #include "access/rules.h"
@@ -373,6 +378,89 @@ TEST_F(DoorTest, PoliciesAreSetGotTestedAndEnforced) {
   test.add_permissions("bigtable.tables.*");
   Expect(call(&Stub::TestIamPermissions, test, &had), grpc::StatusCode::INVALID_ARGUMENT,
          "Error in field 'permissions' : 'bigtable.tables.*' has a wildcard, which is not allowed here");
+}
+
+// What is logged while it lives, each line with the request that its thread works for.
+class TaggedLines final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  static std::shared_ptr<TaggedLines> Begin() {
+    auto lines = std::make_shared<TaggedLines>();
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", lines));
+    return lines;
+  }
+  std::map<std::string, RequestTag> lines;
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    lines[std::string(message.payload.data(), message.payload.size())] =
+        RequestScope::Current().value_or(RequestTag{});
+  }
+  void flush_() override {}
+};
+
+TEST_F(DoorTest, LinesOfLogsThatBelongToACallNameIt) {
+  constexpr char kTrace[] = "4bf92f3577b34da6a3ce929d0e0e4736";
+  Grant("projects/p/instances/i", kEditorRole);
+  metrics_.slow_calls()->SetThreshold(absl::ZeroDuration());
+  const auto before = spdlog::default_logger();
+  const std::shared_ptr<TaggedLines> log = TaggedLines::Begin();
+  const auto create = [&](const std::string& table, const std::string& id, const std::string& traceparent) {
+    grpc::ClientContext context;
+    Identify(&context, "Bearer good");
+    if (!id.empty()) context.AddMetadata("x-request-id", id);
+    if (!traceparent.empty()) context.AddMetadata("traceparent", traceparent);
+    admin::CreateTableRequest request;
+    request.set_parent("projects/p/instances/i");
+    request.set_table_id(table);
+    request.mutable_table();
+    admin::Table answer;
+    EXPECT_TRUE(admin_->CreateTable(&context, request, &answer).ok());
+    const std::vector<SlowCall> calls = metrics_.slow_calls()->List();
+    EXPECT_EQ(calls.front().method, "CreateTable");
+    const std::string line = "created table projects/p/instances/i/tables/" + table;
+    EXPECT_EQ(log->lines[line].id, calls.front().request);
+    EXPECT_EQ(log->lines[line].trace, calls.front().trace);
+    EXPECT_THAT(AuditText(), HasSubstr("\"status\":\"OK\",\"request\":\"" + calls.front().request + "\""));
+    return RequestTag{calls.front().request, calls.front().trace};
+  };
+  const RequestTag told = create("a", "client-7", std::string("00-") + kTrace + "-00f067aa0ba902b7-01");
+  EXPECT_EQ(told.id, "client-7");
+  EXPECT_EQ(told.trace, kTrace);
+  const RequestTag own = create("b", "", ""), wrong = create("c", "client 7", "00-0-0-0");
+  spdlog::set_default_logger(before);
+  for (const RequestTag& tag : {own, wrong}) {
+    EXPECT_THAT(tag.id, testing::MatchesRegex("[0-9a-f]+-[0-9a-f]+"));
+    EXPECT_EQ(tag.trace, "");
+  }
+  EXPECT_NE(own.id, wrong.id);
+  EXPECT_EQ(ReadRows(kTable, "Bearer forged").error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_THAT(AuditText(),
+              testing::ContainsRegex("\"unauthenticated\".*\"request\":\"[0-9a-f]+-[0-9a-f]+\""));
+}
+
+TEST_F(DoorTest, ASlowReadTellsWhatItHasCost) {
+  Grant(kTable, kUserRole);
+  pb::MutateRowRequest write = OfTable<pb::MutateRowRequest>(kTable);
+  write.set_row_key("r");
+  auto* const cell = write.add_mutations()->mutable_set_cell();
+  cell->set_family_name("f");
+  cell->set_column_qualifier("abc");
+  cell->set_value("0123456789");
+  grpc::ClientContext context;
+  Identify(&context, "Bearer good");
+  pb::MutateRowResponse written;
+  ASSERT_TRUE(data_->MutateRow(&context, write, &written).ok());
+  metrics_.slow_calls()->SetThreshold(absl::ZeroDuration());
+  EXPECT_TRUE(ReadRows(kTable, "Bearer good").ok());
+  const SlowCall call = metrics_.slow_calls()->List().front();
+  EXPECT_EQ(call.method, "ReadRows");
+  EXPECT_EQ(call.cost.rows, 1);
+  EXPECT_EQ(call.cost.cells, 1);
+  EXPECT_EQ(call.cost.bytes_seen, 13);
+  EXPECT_GT(call.cost.bytes, 13);
+  EXPECT_EQ(call.cost.pages, 0);
+  EXPECT_EQ(call.cost.block_reads, 0);
+  EXPECT_EQ(call.cost.queued + call.cost.untaken + call.engine(), call.took);
 }
 
 TEST_F(DoorTest, TheAuditLogHasRefusalsAndChangesAndNoSecrets) {

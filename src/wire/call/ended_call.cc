@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "identity/principal.h"
 #include "wire/call/call_access.h"
+#include "wire/call/call_tag.h"
 
 namespace sonde {
 namespace {
@@ -55,25 +56,25 @@ RoutedTo ParseRouting(std::string_view header) {
   return to;
 }
 
-void EndCall(const rpc::Call& call, std::string_view method, const absl::Status& status, absl::Time came,
-             const CallCost& cost, RequestMetrics* metrics) {
+void EndCall(const rpc::Call& call, const EndedCall& ended, RequestMetrics* metrics) {
   const absl::Time now = absl::Now();
-  metrics->Record(method, status.code(), absl::ToInt64Microseconds(now - came));
-  if (!metrics->slow_calls()->Wants(now - came, now)) return;
+  const absl::Duration took = now - ended.came;
+  metrics->Record(ended.method, ended.code, absl::ToInt64Microseconds(took));
+  if (!metrics->slow_calls()->Wants(took, now)) return;
+  RequestTag tag = TagOf(call);
   RoutedTo to = ParseRouting(call.FindMetadata("x-goog-request-params").value_or(""));
   const CallAccess* const access = AccessOf(call);
   metrics->slow_calls()->Record({.ended = now,
-                                 .took = now - came,
-                                 .method = std::string(method),
-                                 .code = status.code(),
+                                 .took = took,
+                                 .method = std::string(ended.method),
+                                 .code = ended.code,
+                                 .request = std::move(tag.id),
+                                 .trace = std::move(tag.trace),
                                  .resource = std::move(to.resource),
                                  .app_profile = std::move(to.app_profile),
                                  .principal = access == nullptr ? "" : access->principal().member,
-                                 .filter = std::string(cost.filter),
-                                 .rows_seen = cost.rows_seen,
-                                 .rows = cost.rows,
-                                 .cells_seen = cost.cells_seen,
-                                 .cells = cost.cells});
+                                 .filter = std::string(ended.filter),
+                                 .cost = ended.cost});
 }
 
 }  // namespace sonde

@@ -1,7 +1,6 @@
 // EndCall counts a call that has ended, and notes it among the slow calls.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -12,18 +11,16 @@
 
 namespace sonde {
 
-// What a call has cost, as far as its handler knows.
-struct CallCost {
+struct EndedCall {
+  std::string_view method;  // "ReadRows"
+  absl::StatusCode code = absl::StatusCode::kOk;
+  absl::Time came;
   std::string_view filter = {};  // the shape of the request's filter (filter_shape.h)
-  int64_t rows_seen = 0;
-  int64_t rows = 0;
-  int64_t cells_seen = 0;
-  int64_t cells = 0;
+  CallCost cost = {};
 };
 
-// `call` is not over.  `method`: "ReadRows".
-void EndCall(const rpc::Call& call, std::string_view method, const absl::Status& status, absl::Time came,
-             const CallCost& cost, RequestMetrics* metrics);
+// `call` is not over.
+void EndCall(const rpc::Call& call, const EndedCall& ended, RequestMetrics* metrics);
 
 // The parts of the routing header that clients send (x-goog-request-params): which resource and app profile a call is for.
 struct RoutedTo {

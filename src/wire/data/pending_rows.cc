@@ -58,7 +58,7 @@ void PendingRows::Done(absl::StatusOr<std::vector<absl::Status>> statuses) {
   }
   message_.reset();
   bytes_.Clear();
-  std::move(finish_)(std::move(statuses), std::move(place_));
+  std::move(finish_)(std::move(statuses), std::move(place_), begun());
 }
 
 }  // namespace sonde

@@ -21,8 +21,9 @@ namespace sonde {
 class PendingRows final : public PendingWrite {
  public:
   // Called once, with the status of each entry, or why there are none.  The place of the request comes along,
-  // to be kept or given back.
-  using Finish = absl::AnyInvocable<void(absl::StatusOr<std::vector<absl::Status>>, Admission::Place) &&>;
+  // to be kept or given back, and PendingWrite::begun.
+  using Finish =
+      absl::AnyInvocable<void(absl::StatusOr<std::vector<absl::Status>>, Admission::Place, absl::Time) &&>;
 
   // `tables` must outlive this.  `bytes` is a google.bigtable.v2.MutateRowsRequest.  `interrupted` returns an
   // error once nobody waits for the answer any more.

@@ -81,7 +81,8 @@ class PendingRowsTest : public testing::Test {
     EXPECT_TRUE(place.ok());
     return std::make_unique<PendingRows>(
         &tables_, MessageOf(bytes), *std::move(place), deadline, Priority::kHigh, [=] { return interrupted; },
-        [this, index](const absl::StatusOr<std::vector<absl::Status>>& statuses, Admission::Place) {
+        [this, index](const absl::StatusOr<std::vector<absl::Status>>& statuses, Admission::Place,
+                      absl::Time) {
           std::string text = statuses.status().ToString();
           if (statuses.ok()) {
             text = absl::StrJoin(*statuses, " ", [](std::string* out, const absl::Status& status) {

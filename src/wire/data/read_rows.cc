@@ -20,6 +20,7 @@
 #include "wire/call/data_target.h"
 #include "wire/call/ended_call.h"
 #include "wire/call/not_built.h"
+#include "wire/call/queued_time.h"
 #include "wire/call/requests.h"
 #include "wire/data/chunk_writer.h"
 #include "wire/data/filter_request.h"
@@ -101,7 +102,9 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     if (!place.ok()) return FinishWith(place.status());
     place_ = *std::move(place);
     if (GoesAmongReaders()) {
+      queued_.Begin();
       auto begin = [this, bytes = std::move(bytes)](const absl::Status& status) mutable {
+        queued_.End();
         if (!status.ok()) return FinishWith(status);
         if (absl::Status opened = Open(&bytes); !opened.ok()) return FinishWith(opened);
         Produce(kRowsPerStep, /*inline_only=*/false);
@@ -113,7 +116,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   }
 
   void OnWriteDone(bool ok) override {
-    SetWaitingSince(absl::InfiniteFuture());
+    untaken_ += SetWaitingSince(absl::InfiniteFuture());
     if (!ok) return FinishWith(absl::CancelledError("The client has gone"));
     if (absl::Status status = ResizePlace(0); !status.ok()) return End(status);
     if (large_wanted_bytes_ > 0) return ProduceInTurn();
@@ -195,7 +198,9 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   }
 
   void ProduceAmongReaders() {
+    queued_.Begin();
     auto go_on = [this] {
+      queued_.End();
       large_place_.Shrink(0);  // of the message before; this may take a while
       Produce(kRowsPerStep, /*inline_only=*/false);
     };
@@ -279,12 +284,15 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   }
 
   void ProduceInTurn() {
+    queued_.Begin();
     large_readers_->Submit(call_->deadline(), [this](const absl::Status& turn) {
+      queued_.End();
       if (!turn.ok()) return End(turn);
       large_place_.Shrink(0);  // of the message before
       absl::StatusOr<LargeRoom::Place> place = large_room_->Take(
           fmt::format("A row of table '{}'", reader_->table_name()), std::exchange(large_wanted_bytes_, 0),
           {.deadline = call_->deadline(), .gone = [this] { return call_->IsCancelled(); }});
+      queued_.End();
       if (!place.ok()) return End(place.status());
       large_place_ = *std::move(place);
       Produce(kRowsPerStep, /*inline_only=*/false);
@@ -339,15 +347,18 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   }
 
   void Write(rpc::Message message) {
+    answered_bytes_ += message.bytes();
     AddMetadata(absl::OkStatus());
     SetWaitingSince(absl::Now());
     if (!std::exchange(watched_, true)) stalled_reads_->Add(this);
     call_->Write(std::move(message));
   }
 
-  void SetWaitingSince(absl::Time time) {
+  // Returns how long it has waited until now.
+  absl::Duration SetWaitingSince(absl::Time time) {
     const absl::MutexLock lock(&waiting_mutex_);
-    waiting_since_ = time;
+    const absl::Time before = std::exchange(waiting_since_, time);
+    return before == absl::InfiniteFuture() ? absl::ZeroDuration() : absl::Now() - before;
   }
 
   void AddMetadata(const absl::Status& status) {
@@ -386,15 +397,21 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   }
 
   void Count(const absl::Status& status) {
-    CallCost cost{.filter = filter_shape_};
+    CallCost cost{
+        .queued = queued_.all(), .untaken = untaken_, .bytes = static_cast<int64_t>(answered_bytes_)};
     if (reader_ != nullptr) {
       const ReadStats& stats = reader_->stats();
+      cost.bytes_seen = stats.bytes_seen;
+      cost.pages = reader_->scan_cost().pages;
+      cost.block_reads = reader_->scan_cost().block_reads;
       cost.rows_seen = stats.rows_seen;
       cost.rows = stats.rows_returned;
       cost.cells_seen = stats.cells_seen;
       cost.cells = stats.cells_returned;
     }
-    EndCall(*call_, kMethod, status, came_, cost, metrics_);
+    EndCall(*call_,
+            {.method = kMethod, .code = status.code(), .came = came_, .filter = filter_shape_, .cost = cost},
+            metrics_);
   }
 
   void FinishWith(const absl::Status& status) {
@@ -414,9 +431,10 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
 
   // Whatever the end is like, the rows before it are sent.
   void End(const absl::Status& status) {
+    if (in_row_) writer_.DropRow();
+    answered_bytes_ += writer_.bytes();
     Count(status);
     AddMetadata(status);
-    if (in_row_) writer_.DropRow();
     std::vector<std::string> last = writer_.Take();
     // Two messages in a row are the message with the fields of both.
     if (status.ok() && stats_since_.has_value()) last.push_back(StatsMessage());
@@ -446,6 +464,9 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
   int64_t row_room_bytes_ = 0;      // of place_: a row that is put together
   int64_t message_room_bytes_ = 0;  // of place_: a message that is long
   const absl::Time came_ = absl::Now();
+  QueuedTime queued_;
+  absl::Duration untaken_;  // as CallCost
+  size_t answered_bytes_ = 0;
   std::string filter_shape_;
   bool metadata_added_ = false;
   std::unique_ptr<RowReader> reader_;

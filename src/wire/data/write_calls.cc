@@ -59,6 +59,7 @@ class PendingRow final : public PendingWrite {
   absl::Status Interrupted() const override { return absl::OkStatus(); }
   // The answer has no fields.
   void Done(absl::StatusOr<std::vector<absl::Status>> statuses) override {
+    if (begun() != absl::InfinitePast()) end_.Began(begun());
     end_(statuses.ok() ? statuses->front() : statuses.status());
   }
 
@@ -127,7 +128,8 @@ AnswerRequest AnswerMutateRows(Tables* tables, const CallResources& resources) {
     rpc::Call* const call = end.call();
     const absl::Time deadline = call->deadline();
     auto finish = [end, tables, writes](absl::StatusOr<std::vector<absl::Status>> statuses,
-                                        Admission::Place kept) {
+                                        Admission::Place kept, absl::Time begun) {
+      if (begun != absl::InfinitePast()) end.Began(begun);
       // Refused as a whole, with a time to come back, which clients look for in the status of the call.
       if (statuses.ok() && std::all_of(statuses->begin(), statuses->end(), absl::IsUnavailable)) {
         statuses = absl::Status(statuses->front());

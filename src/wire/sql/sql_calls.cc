@@ -25,6 +25,7 @@
 #include "wire/call/connection_share.h"
 #include "wire/call/door.h"
 #include "wire/call/ended_call.h"
+#include "wire/call/queued_time.h"
 #include "wire/call/service_names.h"
 #include "wire/sql/result_stream.h"
 #include "wire/sql/sql_parameters.h"
@@ -191,11 +192,16 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   }
 
   void OnWriteDone(bool ok) override {
-    SetWaitingSince(absl::InfiniteFuture());
+    untaken_ += SetWaitingSince(absl::InfiniteFuture());
     if (!ok) return End(absl::CancelledError("The client has gone"));
     SetMessageBytes(0);
     if (stream_ == nullptr) return End(absl::OkStatus());
-    if (!kind_.workers->Submit([this] { Produce(); }, priority_)) End(Overloaded());
+    queued_.Begin();
+    auto go_on = [this] {
+      queued_.End();
+      Produce();
+    };
+    if (!kind_.workers->Submit(std::move(go_on), priority_)) End(Overloaded());
   }
   void SuspendIfWaiting(absl::Time since) override {
     const absl::MutexLock lock(&waiting_mutex_);
@@ -252,7 +258,9 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   // `bytes`: those of the request, unless it is parsed already.
   void AnswerAmongReaders(rpc::MessageBytes bytes) {
     short_until_.reset();
+    queued_.Begin();
     auto answer = [this, bytes = std::move(bytes)](absl::Status status) mutable {
+      queued_.End();
       if (status.ok() && !request_.has_value()) status = Parse(&bytes);
       if (status.ok()) status = Open();
       if (!status.ok()) return End(status);
@@ -416,9 +424,11 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     call_->Write(std::move(message));
   }
 
-  void SetWaitingSince(absl::Time time) {
+  // Returns how long it has waited until now.
+  absl::Duration SetWaitingSince(absl::Time time) {
     const absl::MutexLock lock(&waiting_mutex_);
-    waiting_since_ = time;
+    const absl::Time before = std::exchange(waiting_since_, time);
+    return before == absl::InfiniteFuture() ? absl::ZeroDuration() : absl::Now() - before;
   }
 
   void AddMetadata(const absl::Status& status) {
@@ -427,11 +437,12 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
 
   void End(const absl::Status& status, std::optional<rpc::Message> last = std::nullopt) {
     const absl::Time now = absl::Now();
-    CallCost cost;
+    CallCost cost{.queued = queued_.all(), .untaken = untaken_};
     if (stream_ != nullptr) {
       EndedQuery query = stream_->Ended();
       cost.rows_seen = static_cast<int64_t>(query.rows_scanned);
       cost.rows = static_cast<int64_t>(query.rows);
+      cost.bytes = static_cast<int64_t>(query.bytes);
       query.method = kMethod;
       query.code = status.code();
       query.ended = now;
@@ -440,7 +451,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
       query_metrics_.Record(std::move(query));
     }
     stream_.reset();  // gives its memory back to place_
-    EndCall(*call_, kMethod, status, came_, cost, metrics_);
+    EndCall(*call_, {.method = kMethod, .code = status.code(), .came = came_, .cost = cost}, metrics_);
     AddMetadata(status);
     if (last.has_value()) return call_->WriteAndFinish(*std::move(last), ToCallStatus(status));
     call_->Finish(ToCallStatus(status));
@@ -461,6 +472,8 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   RequestMetrics* const metrics_;
   QueryMetrics& query_metrics_;
   const absl::Time came_ = absl::Now();
+  QueuedTime queued_;
+  absl::Duration untaken_;  // as CallCost
   absl::Mutex hold_mutex_;
   Admission::Place place_ ABSL_GUARDED_BY(hold_mutex_);
   // Of place_: the request and the query itself; what operators hold; the message on its way.

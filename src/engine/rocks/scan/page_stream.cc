@@ -146,6 +146,7 @@ absl::StatusOr<bool> PageStream::OpenEntry(RowRange rows) {
     neighbor_.reset();
     return split_follows_ = false;
   }
+  if (options_.cost != nullptr) ++options_.cost->pages;
   page_ = *std::move(page);
   cursor_.emplace(page_->reader.get(), std::move(rows), *hints_, options_.reverse);
   return true;
@@ -159,7 +160,8 @@ absl::Status PageStream::StartSplit() {
                                         Options{.family = options_.family,
                                                 .deadline = options_.deadline,
                                                 .interrupted = options_.interrupted,
-                                                .take_large = options_.take_large});
+                                                .take_large = options_.take_large,
+                                                .cost = options_.cost});
   return split_->Start(RowRange::Single(row_key));
 }
 

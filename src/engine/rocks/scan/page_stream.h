@@ -15,6 +15,7 @@
 #include "cellblock/page_reader.h"
 #include "engine/rocks/store/cell_store.h"
 #include "engine/rocks/store/directory.h"
+#include "engine/row_store.h"
 #include "model/cell.h"
 #include "model/read_hints.h"
 #include "model/row_range.h"
@@ -32,6 +33,7 @@ class PageStream {
     // As in RowStore::ScanOptions; null: none.  They must outlive the stream.
     const std::function<absl::Status()>* interrupted = nullptr;
     const std::function<absl::Status(size_t)>* take_large = nullptr;
+    ScanCost* cost = nullptr;  // as in RowStore::ScanOptions; pages are counted here
   };
 
   // All arguments must outlive this.  `directory` must be of the same snapshot; streams that take turns may

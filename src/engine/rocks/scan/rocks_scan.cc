@@ -1,5 +1,7 @@
 #include "engine/rocks/scan/rocks_scan.h"
 
+#include <rocksdb/perf_context.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -23,6 +25,12 @@ ReadHints Relaxed(ReadHints hints) {
   hints.keys_only = false;
   hints.numbers.clear();
   return hints;
+}
+
+// RocksDB counts them by itself (PerfLevel::kEnableCount is its default).
+uint64_t BlockReadsOfThread() {
+  const rocksdb::PerfContext& counts = *rocksdb::get_perf_context();
+  return counts.block_read_count + counts.blob_read_count;
 }
 
 }  // namespace
@@ -67,6 +75,14 @@ bool RocksScan::Wants(FamilyId family) const {
 }
 
 absl::StatusOr<bool> RocksScan::Next(RowPiece* piece) {
+  if (options_.cost == nullptr) return FindNext(piece);
+  const uint64_t before = BlockReadsOfThread();
+  absl::StatusOr<bool> found = FindNext(piece);
+  options_.cost->block_reads += static_cast<int64_t>(BlockReadsOfThread() - before);
+  return found;
+}
+
+absl::StatusOr<bool> RocksScan::FindNext(RowPiece* piece) {
   while (true) {
     if (absl::Status status = CheckDeadline(); !status.ok()) return status;
     if (state_ == State::kBetweenRanges) {
@@ -88,7 +104,8 @@ absl::Status RocksScan::MakeSources() {
                                       .reverse = options_.reverse,
                                       .deadline = options_.deadline,
                                       .interrupted = &options_.interrupted,
-                                      .take_large = options_.take_large ? &options_.take_large : nullptr};
+                                      .take_large = options_.take_large ? &options_.take_large : nullptr,
+                                      .cost = options_.cost};
     sources_.push_back(
         {std::make_unique<PageStream>(store_, moment_->snapshot(), &*directory_, &options_.hints, options)});
   };
@@ -339,7 +356,8 @@ absl::Status RocksScan::FillOver(Source* source, RowPiece* piece) {
         PageStream::Options{.family = family_,
                             .deadline = options_.deadline,
                             .interrupted = &options_.interrupted,
-                            .take_large = options_.take_large ? &options_.take_large : nullptr});
+                            .take_large = options_.take_large ? &options_.take_large : nullptr,
+                            .cost = options_.cost});
     over_->pages = over_->all.get();
     if (absl::Status status = over_->all->Start(RowRange::Single(row_key_)); !status.ok()) return status;
     absl::StatusOr<bool> more = over_->all->Next();

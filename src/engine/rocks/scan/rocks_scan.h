@@ -29,6 +29,8 @@ class RocksScan final : public RowStream {
   absl::StatusOr<bool> Next(RowPiece* piece) override;
 
  private:
+  absl::StatusOr<bool> FindNext(RowPiece* piece);
+
   enum class State { kBetweenRanges, kLookingUp, kMerging };
 
   // A stream, and whether it is at a piece.

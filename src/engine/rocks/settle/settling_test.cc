@@ -105,6 +105,22 @@ class SettlingTest : public testing::Test {
   std::unique_ptr<RocksEngine> engine_;
 };
 
+TEST_F(SettlingTest, AScanCountsThePagesThatItOpensAndTheBlocksThatItReads) {
+  rocksdb::SetPerfLevel(rocksdb::kEnableCount);  // which is a thread's default
+  for (int row = 0; row < 100; ++row) Put(fmt::format("r{:03}", row), "q", 1'000, "value");
+  ScanCost of_heads;
+  Cells({.cost = &of_heads});
+  EXPECT_EQ(of_heads.pages, 0);
+  Settle();
+  Open();  // without anything in a cache
+  ScanCost of_row, of_all;
+  EXPECT_EQ(Cells({.cost = &of_row}, RowRange::Single("r055")), "r055 q@1000=value\n");
+  EXPECT_EQ(of_row.pages, 1);
+  EXPECT_GT(of_row.block_reads, 0);
+  Cells({.cost = &of_all});
+  EXPECT_EQ(of_all.pages, 10);
+}
+
 TEST(PageKey, SortsAsCellsDoAndComesBack) {
   SeededRandom random(1);
   const std::string_view bytes(
