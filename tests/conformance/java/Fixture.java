@@ -4,7 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.api.gax.core.CredentialsProvider;
+import com.google.api.gax.core.FixedCredentialsProvider;
 import com.google.api.gax.rpc.ApiException;
+import com.google.auth.oauth2.ServiceAccountCredentials;
 import com.google.cloud.bigtable.admin.v2.BigtableInstanceAdminClient;
 import com.google.cloud.bigtable.admin.v2.BigtableInstanceAdminSettings;
 import com.google.cloud.bigtable.admin.v2.BigtableTableAdminClient;
@@ -17,15 +20,19 @@ import com.google.cloud.bigtable.data.v2.models.Query;
 import com.google.cloud.bigtable.data.v2.models.Row;
 import com.google.cloud.bigtable.data.v2.models.RowCell;
 import com.google.cloud.bigtable.data.v2.models.RowMutation;
+import com.google.cloud.bigtable.data.v2.stub.metrics.NoopMetricsProvider;
 import io.grpc.Status;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.function.Executable;
 
 /**
- * The official Java client on the server that BIGTABLE_EMULATOR_HOST names.  All tests share one instance, which needs
+ * The official Java client on the server that BIGTABLE_EMULATOR_HOST names, or by TLS on that of SONDE_ADDRESS.  All tests share one instance, which needs
  * no creation, and its two clients; a test has tables of its own.
  */
 final class Fixture {
@@ -40,12 +47,22 @@ final class Fixture {
   private Fixture() {}
 
   static BigtableTableAdminClient adminClient(String instance) {
+    return adminClient(instance, "admin");
+  }
+
+  /** {@code account}: of a key in SONDE_SECURE; towards a server without authentication nobody shows one. */
+  static BigtableTableAdminClient adminClient(String instance, String account) {
     try {
-      return BigtableTableAdminClient.create(
-          BigtableTableAdminSettings.newBuilderForEmulator(host(), port())
-              .setProjectId(PROJECT)
-              .setInstanceId(instance)
-              .build());
+      BigtableTableAdminSettings.Builder settings =
+          isSecure()
+              ? BigtableTableAdminSettings.newBuilder()
+              : BigtableTableAdminSettings.newBuilderForEmulator(host(), port());
+      settings.setProjectId(PROJECT).setInstanceId(instance);
+      if (isSecure()) {
+        settings.setCredentialsProvider(keyOf(account));
+        settings.stubSettings().setEndpoint("localhost:" + port());
+      }
+      return BigtableTableAdminClient.create(settings.build());
     } catch (IOException e) {
       throw new IllegalStateException(e);
     }
@@ -53,27 +70,60 @@ final class Fixture {
 
   private static BigtableInstanceAdminClient instanceAdminClient() {
     try {
-      return BigtableInstanceAdminClient.create(
-          BigtableInstanceAdminSettings.newBuilderForEmulator(host(), port()).setProjectId(PROJECT).build());
+      BigtableInstanceAdminSettings.Builder settings =
+          isSecure()
+              ? BigtableInstanceAdminSettings.newBuilder()
+              : BigtableInstanceAdminSettings.newBuilderForEmulator(host(), port());
+      settings.setProjectId(PROJECT);
+      if (isSecure()) {
+        settings.setCredentialsProvider(keyOf("admin"));
+        settings.stubSettings().setEndpoint("localhost:" + port());
+      }
+      return BigtableInstanceAdminClient.create(settings.build());
     } catch (IOException e) {
       throw new IllegalStateException(e);
     }
   }
 
   private static BigtableDataClient dataClient() {
+    return dataClient("admin");
+  }
+
+  static BigtableDataClient dataClient(String account) {
     try {
-      return BigtableDataClient.create(
-          BigtableDataSettings.newBuilderForEmulator(host(), port())
-              .setProjectId(PROJECT)
-              .setInstanceId(INSTANCE)
-              .build());
+      BigtableDataSettings.Builder settings =
+          isSecure()
+              ? BigtableDataSettings.newBuilder()
+              : BigtableDataSettings.newBuilderForEmulator(host(), port());
+      settings.setProjectId(PROJECT).setInstanceId(INSTANCE);
+      if (isSecure()) {
+        settings.setCredentialsProvider(keyOf(account)).setMetricsProvider(NoopMetricsProvider.INSTANCE);
+        settings.stubSettings().setEndpoint("localhost:" + port());
+      }
+      return BigtableDataClient.create(settings.build());
     } catch (IOException e) {
       throw new IllegalStateException(e);
     }
   }
 
+  /** Whether the clients go by TLS to SONDE_ADDRESS, with the keys in SONDE_SECURE; the trust store is the machine's. */
+  static boolean isSecure() {
+    return System.getenv("SONDE_SECURE") != null;
+  }
+
+  /** The client signs its tokens itself, with a scope, and asks nobody for one. */
+  private static CredentialsProvider keyOf(String account) throws IOException {
+    Path key = Path.of(System.getenv("SONDE_SECURE"), account + "-key.json");
+    try (InputStream in = Files.newInputStream(key)) {
+      return FixedCredentialsProvider.create(
+          ServiceAccountCredentials.fromStream(in)
+              .createWithUseJwtAccessWithScope(true)
+              .createScoped("https://www.googleapis.com/auth/cloud-platform"));
+    }
+  }
+
   private static String address() {
-    String address = System.getenv("BIGTABLE_EMULATOR_HOST");
+    String address = System.getenv(isSecure() ? "SONDE_ADDRESS" : "BIGTABLE_EMULATOR_HOST");
     if (address == null) {
       throw new IllegalStateException(
           "BIGTABLE_EMULATOR_HOST is not set: run tests/conformance/run java SONDE");

@@ -1,24 +1,37 @@
-// One instance a test on the server that BIGTABLE_EMULATOR_HOST names, seen through the official Node client.
+// One instance a test, seen through the official Node client: on the server that BIGTABLE_EMULATOR_HOST names, or by TLS on the one
+// at SONDE_ADDRESS, with the keys that lie in SONDE_SECURE.
 'use strict';
 
 const assert = require('node:assert/strict');
+const path = require('node:path');
 const {after} = require('node:test');
 const {Bigtable} = require('@google-cloud/bigtable');
 
-if (!process.env.BIGTABLE_EMULATOR_HOST) {
+const secure = process.env.SONDE_SECURE;
+if (!process.env.BIGTABLE_EMULATOR_HOST && !secure) {
   console.error('BIGTABLE_EMULATOR_HOST is not set: run tests/conformance/run node SONDE');
   process.exit(2);
 }
 
 process.env.METADATA_SERVER_DETECTION = 'none';   // there is no cloud around to be looked for
 
-const code = {INVALID_ARGUMENT: 3, NOT_FOUND: 5, ALREADY_EXISTS: 6, FAILED_PRECONDITION: 9, UNIMPLEMENTED: 12};
+const code = {
+  INVALID_ARGUMENT: 3, NOT_FOUND: 5, ALREADY_EXISTS: 6, PERMISSION_DENIED: 7, FAILED_PRECONDITION: 9, UNIMPLEMENTED: 12,
+  UNAUTHENTICATED: 16,
+};
 
 // SONDE_PROJECT_ID: empty or not set, for a program that tells the client no project; then it sends the text
 // "{{projectId}}".  tests/conformance/run runs the suite both ways.
 const projectId = process.env.SONDE_PROJECT_ID || undefined;
-const bigtable = new Bigtable({projectId, metricsEnabled: false});
+const bigtable = newClient('admin');
 after(() => bigtable.close());
+
+// `account`: of a key in SONDE_SECURE.  Without TLS nobody shows a key.  (apiEndpoint would be plain text always.)
+function newClient(account) {
+  const [servicePath, port] = secure ? ['localhost', Number(process.env.SONDE_ADDRESS.split(':').pop())] : [];
+  const place = secure ? {servicePath, port, keyFilename: path.join(secure, `${account}-key.json`)} : {};
+  return new Bigtable({projectId, metricsEnabled: false, ...place});
+}
 
 let instanceCount = 0;
 
@@ -98,5 +111,5 @@ async function refused(promise, wantCode, text) {
 }
 
 module.exports = {
-  bigtable, call, callStream, code, keys, newInstance, newTable, projectId, read, refused, render, write,
+  bigtable, call, callStream, code, keys, newClient, newInstance, newTable, projectId, read, refused, render, secure, write,
 };
