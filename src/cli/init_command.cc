@@ -36,11 +36,12 @@ constexpr char kInitFooter[] =
     "sonde.yaml, all in the data directory and for its owner alone.  Nothing that is there is replaced.\n\n"
     "Examples:\n"
     "  sonde init --data-dir /var/lib/sonde\n"
-    "  sonde init --data-dir /var/lib/sonde --host db.example.com --host 192.0.2.7\n"
+    "  sonde init --data-dir /var/lib/sonde --host db.example.com --host 192.0.2.7 --production\n"
     "Then:  sonde serve --config /var/lib/sonde/sonde.yaml";
 
 struct InitFlags {
   std::string data_dir;
+  bool production = false;
   std::vector<std::string> hosts;
 };
 
@@ -91,7 +92,7 @@ absl::Status MakeCertificates(const std::filesystem::path& directory, const std:
   return status;
 }
 
-std::string SettingsText(const std::filesystem::path& directory, bool is_remote) {
+std::string SettingsText(const std::filesystem::path& directory, bool is_remote, bool is_production) {
   const auto quoted = [](const std::filesystem::path& path) {
     std::string text = "'";
     for (const char c : path.native()) text += c == '\'' ? "''" : std::string(1, c);
@@ -104,9 +105,14 @@ std::string SettingsText(const std::filesystem::path& directory, bool is_remote)
       "auth: {}\n"
       "tls:\n"
       "  certificate: {}\n"
-      "  key: {}\n",
+      "  key: {}\n"
+      "{}",
       quoted(directory), is_remote ? "0.0.0.0" : "127.0.0.1", quoted(directory / "auth.yaml"),
-      quoted(directory / "certificates/server.pem"), quoted(directory / "certificates/server.key"));
+      quoted(directory / "certificates/server.pem"), quoted(directory / "certificates/server.key"),
+      is_production ? "# As Cloud Bigtable: tables need an instance that was created, calls an app profile "
+                      "that is known.\n"
+                      "strict_instances: true\n"
+                    : "");
 }
 
 absl::Status Init(const InitFlags& flags) {
@@ -129,7 +135,8 @@ absl::Status Init(const InitFlags& flags) {
   absl::Status status =
       CreateFirstKey((directory / "auth.yaml").native(), "admin", "roles/bigtable.admin", key.native());
   // Last: whoever has the settings has all that they name.
-  if (status.ok()) status = WriteNew(settings, SettingsText(directory, !flags.hosts.empty()));
+  if (status.ok())
+    status = WriteNew(settings, SettingsText(directory, !flags.hosts.empty(), flags.production));
   if (!status.ok()) return status;
   fmt::print(
       "{0}/sonde.yaml\n"
@@ -159,6 +166,10 @@ void AddInitCommand(CLI::App& app, int* exit_status) {
       "--host", flags->hosts,
       "a name or address by which other machines reach the server, which then listens on all of this "
       "machine's addresses; may be given several times. Without it the server stays on loopback");
+  init->add_flag("--production", flags->production,
+                 "settings as Cloud Bigtable's: no instance is made by its first table, and no unknown app "
+                 "profile is taken "
+                 "(strict_instances)");
   init->callback([=] {
     const absl::Status status = Init(*flags);
     *exit_status = status.ok() ? 0 : (absl::IsInvalidArgument(status) ? 2 : 1);

@@ -25,9 +25,12 @@ DENIED = "Access denied. Missing IAM permission: bigtable."
 
 
 class Server:
-    def __init__(self, directory):
+    def __init__(self, directory, *init, certificates=None):
         self.directory = directory
-        self.run("init")
+        self.run("init", *init)
+        if certificates is not None:  # a process of gRPC takes the roots of one file
+            settings = directory / "sonde.yaml"
+            settings.write_text(settings.read_text().replace(str(directory / "certificates"), str(certificates)))
         self.key("look", "roles/bigtable.viewer")
         self.key("read", "roles/bigtable.reader")
         self.log = open(directory.parent / "log", "wb")
@@ -53,9 +56,12 @@ class Server:
         time.sleep(0.5)
 
     def client(self, key):
+        return self.project(key).instance("i")
+
+    def project(self, key):
         credentials = service_account.Credentials.from_service_account_file(str(key), always_use_jwt_access=True)
         return bigtable.Client(project="p", admin=True, credentials=credentials,
-                               client_options=ClientOptions(api_endpoint=f"localhost:{self.port}")).instance("i")
+                               client_options=ClientOptions(api_endpoint=f"localhost:{self.port}"))
 
     def http(self, path, token=None, body=None):
         request = urllib.request.Request(self.web + path, data=body)
@@ -214,6 +220,33 @@ def test_no_secret_is_in_what_the_server_writes(server, table):
         assert secret not in text and "Bearer" not in text and "eyJ" not in text, path
         if path.name != "log":  # which the test has opened
             assert path.stat().st_mode & 0o077 == 0, path
+
+
+@pytest.fixture(scope="module")
+def production(server, tmp_path_factory):
+    production = Server(tmp_path_factory.mktemp("production") / "data", "--production", certificates=server.directory / "certificates")
+    yield production
+    production.end()
+
+
+def test_a_production_server_makes_no_instance_by_itself(production):
+    client = production.project(production.directory / "admin-key.json")
+    with pytest.raises(errors.NotFound, match="projects/p/instances/none"):
+        client.instance("none").table("t").create(column_families={"f": None})
+    assert client.list_instances()[0] == []
+    instance = client.instance("production", display_name="Production", labels={"of": "tests"})
+    instance.create(clusters=[instance.cluster("one", location_id="zone-a", serve_nodes=1)]).result(timeout=60)
+    table = instance.table("t")
+    table.create(column_families={"f": column_family.MaxVersionsGCRule(1)})
+    row = table.direct_row(b"k")
+    row.set_cell("f", b"q", b"v")
+    assert [status.code for status in table.mutate_rows([row])] == [0]
+    assert table.read_row(b"k").cells["f"][b"q"][0].value == b"v"
+    with pytest.raises(errors.NotFound, match="App profile not found: projects/p/instances/production/appProfiles/unknown"):
+        instance.table("t", app_profile_id="unknown").read_row(b"k")
+    profile = instance.app_profile("unknown", routing_policy_type=1, description="known from now on")
+    profile.create(ignore_warnings=True)
+    assert instance.table("t", app_profile_id="unknown").read_row(b"k").cells["f"][b"q"][0].value == b"v"
 
 
 def test_nothing_that_is_there_is_replaced(server):
