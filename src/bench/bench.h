@@ -26,7 +26,8 @@ struct LargeRow {
 };
 
 struct Options {
-  std::string endpoint = "127.0.0.1:8086";
+  std::string endpoint = "127.0.0.1:8086";  // and what else client/channel/endpoint.h reads
+  std::string ca_file, key_file;            // as RemoteOptions
   std::string project = "sonde";
   std::string instance = "sonde";
   std::string table;  // empty: bench_tall or bench_bucket, by the schema

@@ -30,8 +30,7 @@ std::string MakeBlob(RandomSource* random, int64_t row, size_t bytes) {
 
 absl::StatusOr<Result> RunJsonBlobs(const Options& options) {
   if (absl::Status status = EnsureTable(options, BlobTable(options)); !status.ok()) return status;
-  auto tables = RemoteTables::Connect(
-      {.endpoint = options.endpoint, .project = options.project, .instance = options.instance});
+  auto tables = RemoteTables::Connect(RemoteOf(options));
   if (!tables.ok()) return tables.status();
   SeededRandom random(options.shape.seed);
   Result result;

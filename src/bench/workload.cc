@@ -4,8 +4,6 @@
 #include <google/bigtable/v2/bigtable.grpc.pb.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/channel/channel.h"
 #include "client/grpc_status.h"
 #include "client/remote_tables.h"
 #include "model/limits.h"
@@ -156,12 +155,17 @@ int64_t StepsOf(const Options& options) {
 std::string PointTable(const Options& options) { return DataTable(options) + "_points"; }
 std::string BlobTable(const Options& options) { return DataTable(options) + "_blobs"; }
 
+RemoteOptions RemoteOf(const Options& options) {
+  return {.endpoint = options.endpoint,
+          .ca_file = options.ca_file,
+          .key_file = options.key_file,
+          .project = options.project,
+          .instance = options.instance,
+          .program = "sonde bench"};
+}
+
 absl::Status EnsureTable(const Options& options, const std::string& table) {
-  RemoteOptions remote;
-  remote.endpoint = options.endpoint;
-  remote.project = options.project;
-  remote.instance = options.instance;
-  auto tables = RemoteTables::Connect(std::move(remote));
+  auto tables = RemoteTables::Connect(RemoteOf(options));
   if (!tables.ok()) return tables.status();
   return (*tables)->EnsureTable(table, {FamilyRequest{std::string(kFamily), GcRule()}});
 }
@@ -190,18 +194,14 @@ double ProcessCpuSeconds() {
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectClient(const Options& options) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // A benchmark does not need this part of gRPC: it is a seventh of the client's instructions in a unary
-  // call.
-  arguments.SetInt(GRPC_ARG_MINIMAL_STACK, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  auto channel = grpc::CreateCustomChannel(options.endpoint, grpc::InsecureChannelCredentials(), arguments);
-  if (!channel->WaitForConnected(std::chrono::system_clock::now() + kConnectTimeout)) {
-    return absl::UnavailableError(fmt::format("no Bigtable server answers at {}", options.endpoint));
-  }
-  return channel;
+  absl::StatusOr<Channels> channels = OpenChannels({.endpoint = options.endpoint,
+                                                    .ca_file = options.ca_file,
+                                                    .key_file = options.key_file,
+                                                    .program = "sonde bench",
+                                                    .connect_timeout = kConnectTimeout,
+                                                    .is_bare = true});
+  if (!channels.ok()) return channels.status();
+  return channels->data;
 }
 
 HostRange HostsOf(const Options& options, int client) {

@@ -15,6 +15,10 @@ namespace grpc {
 class Channel;
 }
 
+namespace sonde {
+struct RemoteOptions;
+}
+
 namespace sonde::bench {
 
 // projects/P/instances/I/tables/T.
@@ -31,7 +35,9 @@ int64_t StepsOf(const Options& options);
 // Makes the table with family kFamily unless it is there.
 absl::Status EnsureTable(const Options& options, const std::string& table);
 
-// UNAVAILABLE: nobody answers.
+// The options of a client of the server for what is no measurement.
+RemoteOptions RemoteOf(const Options& options);
+// A connection of a client that measures.  Errors: as OpenChannels.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectClient(const Options& options);
 
 // The processor time of all threads.

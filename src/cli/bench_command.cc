@@ -23,6 +23,7 @@ constexpr char kBenchExamples[] =
     "  sonde bench ingest --clients 2 --rows-per-request 100 --cells-per-row 10 --seconds 10 --json\n"
     "  sonde bench point-read --endpoint 127.0.0.1:8086 --requests 200000 --in-flight 16\n"
     "  sonde bench ingest --data devops --hosts 100 --schema tall\n"
+    "  sonde bench point-read --endpoint 127.0.0.1:8086 --ca-file ca.pem --key-file key.json\n"
     "  sonde bench large-row --row-bytes 104857600 --requests 500\n\n"
     "The data is made from --seed; what reads, reads what ingest wrote with the same flags.\n"
     "bench/run measures servers of its own and writes bench/RESULTS.md: these workloads, and what takes "
@@ -46,7 +47,10 @@ struct Flags {
 
 void AddFlags(CLI::App& command, Flags* flags) {
   bench::Options& options = flags->options;
-  command.add_option("--endpoint", options.endpoint, "HOST:PORT of the server")->capture_default_str();
+  command.add_option("--endpoint", options.endpoint, "HOST:PORT of the server; by TLS unless it is loopback")
+      ->capture_default_str();
+  command.add_option("--ca-file", options.ca_file, "PEM: the CA of the server's certificate; means TLS");
+  command.add_option("--key-file", options.key_file, "the key of an account, which is shown to the server");
   command.add_option("--project", options.project, "project of the table")->capture_default_str();
   command.add_option("--instance", options.instance, "instance of the table")->capture_default_str();
   command.add_option("--table", options.table,

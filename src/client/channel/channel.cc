@@ -90,6 +90,11 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
   arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
   arguments.SetMaxSendMessageSize(kMessageBytesMax);
   arguments.SetUserAgentPrefix(options.program);
+  if (options.is_bare) {
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_MINIMAL_STACK, 1);
+    arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  }
   std::shared_ptr<grpc::Channel> channel =
       grpc::CreateCustomChannel(endpoint.Target(), credentials, arguments);
   if (channel->WaitForConnected(std::chrono::system_clock::now() + options.connect_timeout)) return channel;
