@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/memory/memory_engine.h"
@@ -171,6 +172,61 @@ TEST_F(InstanceStoreTest, AClusterThatIsNeededStays) {
   ASSERT_EQ(store_->DeleteCluster(b), absl::OkStatus());
   EXPECT_EQ(store_->DeleteCluster(b).code(), StatusCode::kNotFound);
   EXPECT_THAT(std::string(store_->DeleteCluster(a).message()), HasSubstr("is the last one"));
+}
+
+// Production refuses a second change of a cluster while an operation on it runs.  Here each change is one step, so that none is lost.
+TEST_F(InstanceStoreTest, ChangesOfOneClusterAtOnceComeOneAfterTheOther) {
+  constexpr int kThreads = 8, kChanges = 50;
+  CreateNamed();
+  const std::string name = std::string(kNamed) + "/clusters/a";
+  const int32_t before = store_->FindCluster(name)->serve_nodes();
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kChanges; ++i) {
+        EXPECT_TRUE(store_
+                        ->UpdateCluster(name,
+                                        [](admin::Cluster* cluster) {
+                                          cluster->set_serve_nodes(cluster->serve_nodes() + 1);
+                                          return absl::OkStatus();
+                                        })
+                        .ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(store_->FindCluster(name)->serve_nodes(), before + kThreads * kChanges);
+  Reopen();
+  EXPECT_EQ(store_->FindCluster(name)->serve_nodes(), before + kThreads * kChanges);
+}
+
+TEST_F(InstanceStoreTest, AClusterThatIsDeletedWhileItIsChangedStaysAway) {
+  constexpr int kRounds = 50;
+  CreateNamed();
+  const std::string name = std::string(kNamed) + "/clusters/b";
+  for (int round = 0; round < kRounds; ++round) {
+    absl::Status deleted;
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 3; ++thread) {
+      threads.emplace_back([&] {
+        const absl::Status changed = store_
+                                         ->UpdateCluster(name,
+                                                         [](admin::Cluster* cluster) {
+                                                           cluster->set_serve_nodes(7);
+                                                           return absl::OkStatus();
+                                                         })
+                                         .status();
+        EXPECT_TRUE(changed.ok() || changed == absl::NotFoundError("Failed to read: " + name)) << changed;
+      });
+    }
+    threads.emplace_back([&] { deleted = store_->DeleteCluster(name); });
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_EQ(deleted, absl::OkStatus());
+    EXPECT_EQ(store_->FindCluster(name).status().code(), StatusCode::kNotFound);
+    Reopen();
+    EXPECT_EQ(store_->FindCluster(name).status().code(), StatusCode::kNotFound);
+    ASSERT_TRUE(store_->CreateCluster(MakeCluster("b", "y")).ok());
+  }
 }
 
 TEST_F(InstanceStoreTest, AnInstanceGoesWithItsTables) {
