@@ -86,6 +86,13 @@ def bars():
               for clients in ("1 client", "8 clients")]
     found += [Bar("small requests answered while 8 clients write and read large values, of all",
                   "large-values 8 clients small.share", 0.99, unit="x")]
+    found += [
+        Bar("point reads with a key, against those without", "secure key point-read.requests/s", 0.98,
+            over="secure plain point-read.requests/s", unit="x"),
+        Bar("processor time of the authentication of a point read", "secure authentication.cpu_us", 3.0, at_most=True, unit="µs"),
+        Bar("point reads by TLS, against plain text", "secure TLS point-read.requests/s", aim=1.0,
+            over="secure plain point-read.requests/s", unit="x"),
+    ]
     for schema in ("bucket", "tall"):
         found += [
             Bar(f"ingest against one RocksDB entry a cell, {schema} rows", f"engine sonde {schema} ingest.cells/s", 5,
@@ -127,7 +134,7 @@ def number(value, unit):
         return ""
     if unit in ("x", "B") and value < 1:
         return f"{value:.3f}"
-    if unit in ("x", "B"):
+    if unit in ("x", "B", "µs"):
         return f"{value:.2f}"
     return f"{value:,.0f}"
 

@@ -155,14 +155,14 @@ class Server:
 class SondeServer(Server):
     """`sonde serve` on free ports of the loopback interface."""
 
-    def __init__(self, sonde, data, log, durability="fsync", memory="1GiB"):
+    def __init__(self, sonde, data, log, durability="fsync", memory="1GiB", flags=()):
         super().__init__([sonde, "serve", "--host", "127.0.0.1", "--port", "0", "--http-port", "0", "--data-dir", data,
-                          "--durability", durability, "--memory", memory], log)
+                          "--durability", durability, "--memory", memory, *flags], log)
 
     def __enter__(self):
         super().__enter__()
         try:
-            self.endpoint, http = self.wait_for_lines([r"sonde: listening on (\S+)", r"web page at http://([^/\s]+)"])
+            self.endpoint, http = self.wait_for_lines([r"sonde: listening on (\S+)", r"web page at https?://([^/\s]+)"])
         except Failure:
             self.__exit__()
             raise
