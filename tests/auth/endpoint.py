@@ -144,6 +144,25 @@ def check_connections(place):
           "a key of Google's is shown to Google alone")
 
 
+def check_other_commands(place):
+    """`sonde bench` measures, and `sonde restore` sends a table, by TLS and with a key."""
+    trusted = ("--endpoint", place.endpoint, "--ca-file", place.ca)
+    sizes = ("--hosts", "2", "--cells", "200", "--requests", "20")
+    for workload in ("ingest", "point-read"):
+        place.run("bench", workload, *sizes, *trusted, "--key-file", place.keys["admin"])
+    said = place.run("bench", "point-read", *sizes, *trusted, wanted=1)
+    check("Request had invalid authentication credentials." in said, f"a benchmark without a key: {said}")
+    repository = place.work / "repository"
+    place.run("backup", "create", "--to", repository, "--data-dir", place.data)
+    restore = ("restore", "--from", repository, "--table", "weather", "--as", "weather-again", "--address", place.endpoint, "--ca-file",
+               place.ca, "--key-file")
+    denied = place.run(*restore, place.keys["look"], wanted=1)
+    check("Access denied. Missing IAM permission: bigtable.tables.create." in denied, f"a viewer restores nothing: {denied}")
+    check("which were read back" in place.run(*restore, place.keys["admin"]), "a table is restored by TLS")
+    check(place.sql("SELECT COUNT(*) AS months FROM `weather-again`", place.endpoint, "--ca-file", place.ca, "--key-file",
+                    place.keys["admin"]) == "months\n1\n", "the new table has the rows")
+
+
 def check_web(place):
     """Figures, errors and the login have no secret; neither have the server's arguments and environment."""
     bearer = f"Bearer {place.token}"
@@ -178,6 +197,7 @@ def main():
         place = Place(os.path.abspath(sys.argv[1]), pathlib.Path(work))
         try:
             check_keys(place)
+            check_other_commands(place)
             check_connections(place)
             check_web(place)
         finally:

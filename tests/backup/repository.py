@@ -39,7 +39,8 @@ class Server:
         for line in self.process.stdout:
             if page := re.search(r"web page at (http://\S+?)/?$", line.strip()):
                 self.url = page[1]
-            if "listening on" in line:
+            if address := re.search(r"listening on (\S+)", line):
+                self.address = address[1]
                 return
         sys.exit("FAILED: the server did not start")
 
@@ -153,6 +154,30 @@ def one_table(commands, sonde, work, data, first, before):
         check(rows == before[table], f"{name} has other rows than {table} had")
 
 
+def over_the_api(commands, sonde, work, first, before):
+    """A table into a server that knows nothing of the repository, through its API; what is there already is left alone."""
+    table = max(before, key=lambda name: len("".join(before[name])))
+    name = f"{table}-sent"
+    restore = ("restore", "--from", commands.repository, "--backup", first["id"], "--table", table, "--as", name, "--json")
+    with Server(sonde, work / "other") as server:
+        facts = json.loads(commands.run(*restore, "--address", server.address))
+        check(facts["as"] == name and facts["rows"] > 0 and facts["cells"] >= facts["rows"], f"restored {facts}")
+        check(server.rows(name) == before[table], f"{name} has other rows than {table} had")
+        text = commands.run(*restore, "--address", server.address, status=1)
+        check("There is a table" in text, text)
+        check(server.rows(name) == before[table], "a restore that was refused changed the table")
+        again = json.loads(commands.run(*restore, "--address", server.address, "--resume"))
+        check((again["rows"], again["cells"]) == (facts["rows"], facts["cells"]), f"resumed {again}, restored {facts}")
+        address = server.address
+    check("no Bigtable server answers" in commands.run(*restore, "--address", address, status=1), "nobody answers")
+    for wrong, words in (((), "one of them is needed"), (("--address", address, "--data-dir", work), "one of them is needed"),
+                         (("--data-dir", work, "--resume"), "are for --address")):
+        text = commands.run(*restore, *wrong, status=2)
+        check(words in text, text)
+    text = commands.run("restore", "--from", commands.repository, "--address", address, status=2)
+    check("--address takes one table" in text, text)
+
+
 def killed(commands, sonde, work, data, kills):
     source = random.Random(1)
     with Server(sonde, data) as server:
@@ -225,6 +250,7 @@ def main():
         commands = Commands(arguments.sonde, work)
         data, first, before = running_and_stopped(commands, arguments.sonde, work)
         one_table(commands, arguments.sonde, work, data, first, before)
+        over_the_api(commands, arguments.sonde, work, first, before)
         killed(commands, arguments.sonde, work, data, arguments.kills)
         in_use(commands, work, data)
         damaged(commands, work)

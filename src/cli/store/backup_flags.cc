@@ -27,15 +27,10 @@ constexpr auto kProgressInterval = std::chrono::milliseconds(200);
 absl::Status TryToOpen(const Repository& repository, const std::string& id) {
   absl::StatusOr<Manifest> manifest = repository.Read(id);
   if (!manifest.ok()) return manifest.status();
-  std::error_code error;
-  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-  if (error) return absl::FailedPreconditionError("TMPDIR names no directory: " + error.message());
-  const absl::StatusOr<std::unique_ptr<TemporaryDirectory>> temporary = TemporaryDirectory::Create(parent);
+  const absl::StatusOr<std::unique_ptr<TemporaryDirectory>> temporary =
+      CopyBelowTmpdir(repository, *manifest, {});
   if (!temporary.ok()) return temporary.status();
-  const std::string directory = (*temporary)->path().native() + "/store";
-  if (absl::Status status = repository.files()->MakeDirectory(directory); !status.ok()) return status;
-  if (absl::Status status = CopyBackupFiles(repository, *manifest, directory); !status.ok()) return status;
-  return CheckRestored(directory, *manifest).status();
+  return CheckRestored(StoreBelow(**temporary), *manifest).status();
 }
 
 absl::Status OpenBackups(const Repository& repository, const std::string& only, VerifyReport* report) {
@@ -109,6 +104,23 @@ absl::StatusOr<TransferOptions> MakeTransferOptions(const TransferFlags& flags, 
 void EndProgress() {
   if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
 }
+
+absl::StatusOr<std::unique_ptr<TemporaryDirectory>> CopyBelowTmpdir(const Repository& repository,
+                                                                    const Manifest& manifest,
+                                                                    const TransferOptions& options) {
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  if (error) return absl::FailedPreconditionError("TMPDIR names no directory: " + error.message());
+  absl::StatusOr<std::unique_ptr<TemporaryDirectory>> temporary = TemporaryDirectory::Create(parent);
+  if (!temporary.ok()) return temporary.status();
+  const std::string directory = StoreBelow(**temporary);
+  absl::Status status = repository.files()->MakeDirectory(directory);
+  if (status.ok()) status = CopyBackupFiles(repository, manifest, directory, options);
+  if (!status.ok()) return status;
+  return temporary;
+}
+
+std::string StoreBelow(const TemporaryDirectory& directory) { return directory.path().native() + "/store"; }
 
 absl::StatusOr<std::string> TableNameOf(const std::string& text) {
   std::string name = text;

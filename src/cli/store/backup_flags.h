@@ -16,6 +16,7 @@
 #include "backup/repository/verify_repository.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "server/temporary_directory.h"
 
 namespace sonde {
 
@@ -40,6 +41,12 @@ absl::StatusOr<TransferOptions> MakeTransferOptions(const TransferFlags& flags, 
                                                     uint64_t bytes_in_all);
 // Ends the line of progress, if there is one.
 void EndProgress();
+
+// Copies the files of a backup to StoreBelow a new directory below TMPDIR, where databases may be opened.
+absl::StatusOr<std::unique_ptr<TemporaryDirectory>> CopyBelowTmpdir(const Repository& repository,
+                                                                    const Manifest& manifest,
+                                                                    const TransferOptions& options);
+std::string StoreBelow(const TemporaryDirectory& directory);
 
 // projects/P/instances/I/tables/T of such a name, or of an id T of a table of Sonde's own instance.  INVALID_ARGUMENT: it is neither.
 absl::StatusOr<std::string> TableNameOf(const std::string& text);

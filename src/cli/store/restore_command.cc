@@ -7,17 +7,23 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_split.h"
 #include "backup/copy/restored_store.h"
+#include "backup/copy/send_table.h"
 #include "backup/repository/restore_backup.h"
 #include "cli/reach/access.h"
 #include "cli/reach/admin_client.h"
 #include "cli/store/backup_flags.h"
 #include "cli/store/store_commands.h"
+#include "model/names.h"
 #include "server/local_store.h"
+#include "server/temporary_directory.h"
 
 namespace sonde {
 namespace {
@@ -26,7 +32,9 @@ struct RestoreFlags {
   std::string from;
   std::string backup;
   std::string data_dir;
+  std::string address, ca_file, key_file;  // of a running server, as AccessFlags
   std::string table, as;
+  bool resume = false;
   TransferFlags transfer;
 };
 
@@ -118,11 +126,68 @@ absl::Status RestoreTable(const RestoreFlags& flags, LocalTools* local, const Re
   return absl::OkStatus();
 }
 
-absl::Status Restore(const RestoreFlags& flags) {
+// The tables of the server that --address names, in the instance of the table `as`: projects/P/instances/I/tables/T.
+absl::StatusOr<std::unique_ptr<TableAccess>> Connect(const RestoreFlags& flags, std::string_view as) {
+  const std::vector<std::string> parts = absl::StrSplit(absl::string_view(as.data(), as.size()), '/');
+  return OpenAccess({.endpoint = flags.address,
+                     .ca_file = flags.ca_file,
+                     .key_file = flags.key_file,
+                     .project = parts[1],
+                     .instance = parts[3],
+                     .program = "sonde restore"});
+}
+
+// A table into a running server, through its API.  The backup's files lie below TMPDIR meanwhile.
+absl::Status SendToServer(const RestoreFlags& flags, const Repository& repository, const Manifest& manifest,
+                          const TransferOptions& options) {
+  const absl::StatusOr<std::string> table = TableNameOf(flags.table);
+  if (!table.ok()) return table.status();
+  const absl::StatusOr<std::string> as = TableNameOf(flags.as);
+  if (!as.ok()) return as.status();
+  const absl::StatusOr<std::unique_ptr<TableAccess>> server = Connect(flags, *as);
+  if (!server.ok()) return server.status();
+  const absl::StatusOr<std::unique_ptr<TemporaryDirectory>> temporary =
+      CopyBelowTmpdir(repository, manifest, options);
+  EndProgress();
+  if (!temporary.ok()) return temporary.status();
+  const absl::StatusOr<std::unique_ptr<LocalStore>> store =
+      LocalStore::Open({.data_dir = StoreBelow(**temporary), .settles = false});
+  if (!store.ok()) return store.status();
+  const absl::StatusOr<TransferOptions> sending = MakeTransferOptions({}, "sent", 0);
+  if (!sending.ok()) return sending.status();
+  const absl::StatusOr<SentTable> sent =
+      SendTable(&(*store)->tables(), *table, server->get(), std::string(IdOfTable(*as)),
+                {.resumes = flags.resume, .on_progress = sending->on_progress});
+  EndProgress();
+  if (!sent.ok()) return sent.status();
+  PrintRestored(flags, manifest,
+                {{"table", *table}, {"as", *as}, {"rows", sent->rows}, {"cells", sent->cells}},
+                fmt::format("{} as {} at {}, {} rows and {} cells, which were read back", *table, *as,
+                            flags.address, sent->rows, sent->cells));
+  return absl::OkStatus();
+}
+
+absl::Status CheckFlags(const RestoreFlags& flags) {
   if (flags.table.empty() != flags.as.empty()) {
     return absl::InvalidArgumentError(
         "--table names the table in the backup, --as the new one: both or neither");
   }
+  if (flags.data_dir.empty() == flags.address.empty()) {
+    return absl::InvalidArgumentError(
+        "--data-dir names a directory, --address a running server: one of them is needed");
+  }
+  if (!flags.address.empty() && flags.table.empty()) {
+    return absl::InvalidArgumentError("--address takes one table, which --table and --as name");
+  }
+  if (flags.address.empty() && (!flags.ca_file.empty() || !flags.key_file.empty() || flags.resume)) {
+    return absl::InvalidArgumentError(
+        "--ca-file, --key-file and --resume are for --address, which is not given");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Restore(const RestoreFlags& flags) {
+  if (absl::Status status = CheckFlags(flags); !status.ok()) return status;
   LocalTools local;
   const absl::StatusOr<std::unique_ptr<Repository>> repository = Repository::Open(local.tools(), flags.from);
   if (!repository.ok()) return repository.status();
@@ -131,6 +196,7 @@ absl::Status Restore(const RestoreFlags& flags) {
   const absl::StatusOr<TransferOptions> options =
       MakeTransferOptions(flags.transfer, "copied", manifest->bytes());
   if (!options.ok()) return options.status();
+  if (!flags.address.empty()) return SendToServer(flags, **repository, *manifest, *options);
   return flags.table.empty() ? RestoreStore(flags, **repository, *manifest, *options)
                              : RestoreTable(flags, &local, **repository, *manifest, *options);
 }
@@ -144,16 +210,25 @@ void AddRestoreCommand(CLI::App& app, int* exit_status) {
       "Examples:\n"
       "  sonde restore --from REPOSITORY --data-dir NEW\n"
       "  sonde restore --from REPOSITORY --backup 20260102T030405.123456Z-0123abcd --data-dir NEW\n"
-      "  sonde restore --from REPOSITORY --table t --as t-before --data-dir /var/lib/sonde\n\n"
+      "  sonde restore --from REPOSITORY --table t --as t-before --data-dir /var/lib/sonde\n"
+      "  sonde restore --from REPOSITORY --table t --as t-before --address db.example.com:8086 \\\n"
+      "    --ca-file ca.pem --key-file key.json\n\n"
       "A whole backup goes to an empty directory.  A table goes into a store that is there, whether a server "
-      "uses it "
-      "or not.\nEach file is compared with its SHA-256 while it is copied; then all tables are read and "
+      "uses it or not, or through the API into any server, which is then read back and compared.\nEach file "
+      "is compared with its SHA-256 while it is copied; then all tables are read and "
       "checked.  A "
       "restore that was broken off is begun anew by the same command.");
   const auto flags = std::make_shared<RestoreFlags>();
   restore->add_option("--from", flags->from, "the repository")->required();
   restore->add_option("--backup", flags->backup, "the id of the backup; the newest one if none is named");
-  restore->add_option("--data-dir", flags->data_dir, "the data directory")->required();
+  restore->add_option("--data-dir", flags->data_dir, "the data directory");
+  restore->add_option(
+      "--address", flags->address,
+      "HOST:PORT of a running server, which the table is sent to; by TLS unless it is loopback");
+  restore->add_option("--ca-file", flags->ca_file, "PEM: the CA of the server's certificate; means TLS");
+  restore->add_option("--key-file", flags->key_file, "the key of an account, which is shown to the server");
+  restore->add_flag("--resume", flags->resume,
+                    "with --address: go on with a table that a restore before has left incomplete");
   restore->add_option("--table", flags->table,
                       "the only table to restore: its name in the backup, or its id");
   restore->add_option("--as", flags->as, "the name, or the id, of the new table");
