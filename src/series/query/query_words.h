@@ -15,8 +15,8 @@
 #include "rows/value.h"
 #include "rows/work_check.h"
 #include "series/key/scan_plan.h"
-#include "series/query/time_buckets.h"
 #include "series/schema/schema.h"
+#include "series/schema/time_buckets.h"
 #include "work/idle_workers.h"
 
 namespace sonde::series {

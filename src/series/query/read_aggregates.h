@@ -8,7 +8,7 @@
 #include "rows/bucket_fold.h"
 #include "series/query/query_words.h"
 #include "series/query/series_scan.h"
-#include "series/query/time_buckets.h"
+#include "series/schema/time_buckets.h"
 
 namespace sonde::series {
 

@@ -1,4 +1,4 @@
-#include "series/query/time_buckets.h"
+#include "series/schema/time_buckets.h"
 
 #include <fmt/format.h>
 
@@ -113,12 +113,18 @@ absl::StatusOr<TimeBuckets> TimeBuckets::Parse(std::string_view text, std::strin
     }
     width = *parsed;
   }
-  if (*zone && width.kind == BucketWidth::Kind::kFixed && kMicrosPerDay % width.micros != 0 &&
+  return Make(width, months.value_or(1), *zone);
+}
+
+absl::StatusOr<TimeBuckets> TimeBuckets::Make(const BucketWidth& width, int months,
+                                              std::optional<absl::TimeZone> zone) {
+  if (zone && width.kind == BucketWidth::Kind::kFixed && kMicrosPerDay % width.micros != 0 &&
       width.micros % kMicrosPerDay != 0) {
-    return absl::InvalidArgumentError(fmt::format(
-        "every {} in zone {}; allowed there: what divides a day, or whole days", width.Name(), zone_name));
+    return absl::InvalidArgumentError(
+        fmt::format("every {} in zone {}; allowed there: what divides a day, or whole days", width.Name(),
+                    std::string(zone->name())));
   }
-  return TimeBuckets(width, months.value_or(1), *zone);
+  return TimeBuckets(width, months, std::move(zone));
 }
 
 TimeBuckets::Piece TimeBuckets::Find(int64_t time_micros) const {

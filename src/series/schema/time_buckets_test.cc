@@ -1,4 +1,4 @@
-#include "series/query/time_buckets.h"
+#include "series/schema/time_buckets.h"
 
 #include <gtest/gtest.h>
 

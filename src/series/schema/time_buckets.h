@@ -37,6 +37,10 @@ class TimeBuckets {
   // `zone`: a name of the tz database (Europe/Rome), or UTC.  INVALID_ARGUMENT: neither; a duration that does
   // not divide the day and is not of whole days, in a zone other than UTC.
   static absl::StatusOr<TimeBuckets> Parse(std::string_view text, std::string_view zone);
+  // `months`: of BucketWidth::Kind::kMonth how many; at least 1.  INVALID_ARGUMENT: a width that such a zone does not
+  // have, as above.
+  static absl::StatusOr<TimeBuckets> Make(const BucketWidth& width, int months,
+                                          std::optional<absl::TimeZone> zone);
 
   struct Piece {
     int64_t start_micros = 0;
