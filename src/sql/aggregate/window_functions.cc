@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "sql/aggregate/functions.h"
+#include "sql/aggregate/point_aggregates.h"
 #include "sql/function/function.h"
+#include "sql/function/function_list.h"
 
 namespace sonde::sql {
 namespace {
@@ -87,7 +89,14 @@ std::vector<Function> Navigation() {
 std::vector<Function> WindowFunctions() {
   std::vector<Function> all = Numbering();
   for (Function& function : Navigation()) {
-    if (function.name.starts_with("PERCENTILE_")) function.takes_nulls = false;
+    if (function.name.starts_with("PERCENTILE_")) {
+      function.takes_nulls = false;
+      Overload of_group = function.overloads[0];
+      of_group.aggregator = function.name == "PERCENTILE_CONT" ? MakePercentileCont : MakePercentileDisc;
+      function.overloads.push_back(Extension(of_group));
+      function.meaning += "  Without OVER, the same of a group.";
+      function.examples.push_back("SELECT " + function.name + "(x, 0.5) FROM UNNEST([5, 2, 8, 9]) AS x");
+    }
     all.push_back(std::move(function));
   }
   return all;

@@ -98,6 +98,10 @@ absl::StatusOr<AggregateItem> QueryBinder::BindAggregateItem(const Expr& expr, c
   item.overload = chosen.overload;
   item.type = chosen.match.result;
   SONDE_TRY_SET(item.arguments, FinishArguments(chosen, std::move(arguments), inside));
+  if (!is_window && function.name.starts_with("PERCENTILE_") && !ColumnsOf(*item.arguments[1]).empty()) {
+    return Error(expr.call->arguments[1]->position,
+                 fmt::format("Argument 2 to {} must be the same for all rows", function.name));
+  }
   SONDE_TRY(BindModifiers(expr, function, inside, &item));
   return item;
 }
@@ -106,7 +110,8 @@ absl::Status QueryBinder::CheckModifiers(const Expr& expr, const Function& funct
   const Expr::Call& call = *expr.call;
   const bool is_window = call.over != nullptr;
   if (call.star && call.distinct) return Error(expr.position, "COUNT(*) cannot be used with DISTINCT");
-  if (function.kind == Function::Kind::kWindow && call.distinct && !function.name.starts_with("PERCENTILE")) {
+  if (function.kind == Function::Kind::kWindow && is_window && call.distinct &&
+      !function.name.starts_with("PERCENTILE")) {
     return Error(expr.position, fmt::format("Analytic function {} does not support DISTINCT", function.name));
   }
   if (!call.order_by.empty() && (is_window || !TakesOrder(function))) {
@@ -127,7 +132,7 @@ absl::Status QueryBinder::CheckModifiers(const Expr& expr, const Function& funct
   for (const std::string_view name : kWindowsWithNulls)
     takes_nulls_modifier |= is_window && function.name == name;
   if (call.nulls != Expr::Call::Nulls::kUnsaid && !takes_nulls_modifier) {
-    const bool is_aggregate = function.kind == Function::Kind::kAggregate;
+    const bool is_aggregate = function.kind == Function::Kind::kAggregate || !is_window;
     return Error(expr.position,
                  fmt::format("IGNORE NULLS and RESPECT NULLS are not allowed for {} function {}",
                              is_aggregate ? "aggregate" : "analytic",

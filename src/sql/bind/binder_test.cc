@@ -56,6 +56,21 @@ filter ($0 = b"a")
     {R"(SELECT t._key FROM t JOIN u ON t._key = u._key)",
      R"(UNIMPLEMENTED: Not in the language of Bigtable: INNER JOIN [at 1:27]
 )"},
+    {R"(SELECT LAST(_key, _key) FROM t)",
+     R"(UNIMPLEMENTED: Not in the language of Bigtable: LAST [at 1:8]
+)"},
+    {R"(SELECT DELTA(1) OVER (ORDER BY _key) FROM t)",
+     R"(UNIMPLEMENTED: Not in the language of Bigtable: DELTA [at 1:8]
+)"},
+    {R"(SELECT PERCENTILE_CONT(1, 0.5) FROM t)",
+     R"(UNIMPLEMENTED: Not in the language of Bigtable: this form of PERCENTILE_CONT [at 1:8]
+)"},
+    {R"(SELECT TIME_BUCKET(INTERVAL 1 HOUR, TIMESTAMP_SECONDS(1)))",
+     R"(UNIMPLEMENTED: Not in the language of Bigtable: TIME_BUCKET [at 1:8]
+)"},
+    {R"(SELECT TIMESTAMP_BUCKET(TIMESTAMP_SECONDS(1), INTERVAL 1 HOUR, time_zone => 'UTC'))",
+     R"(UNIMPLEMENTED: Not in the language of Bigtable: this form of TIMESTAMP_BUCKET [at 1:8]
+)"},
     {R"(SELECT t._key FROM t, u)",
      R"(UNIMPLEMENTED: Not in the language of Bigtable: comma join [at 1:23]
 )"},

@@ -69,6 +69,7 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindCall(const Expr& expr, const Site
   if (function->kind == Function::Kind::kNotBuilt) {
     return absl::UnimplementedError(fmt::format("Function {} is not built", name));
   }
+  if (function->IsExtension()) SONDE_TRY(RequireExtension(expr.position, name));
   if (call.star && name != "COUNT")
     return Error(WordFrom(expr.position, "*"), "Argument * can only be used in COUNT(*)");
   if (call.over != nullptr) {
@@ -77,11 +78,11 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindCall(const Expr& expr, const Site
     }
     return BindWindowCall(expr, *function, site);
   }
-  if (function->kind == Function::Kind::kWindow) {
+  if (function->kind == Function::Kind::kWindow && !function->IsAlsoAggregate()) {
     return Error(expr.position,
                  fmt::format("Analytic function {} cannot be called without an OVER clause", name));
   }
-  if (function->kind == Function::Kind::kAggregate) return BindAggregateCall(expr, *function, site);
+  if (function->kind != Function::Kind::kScalar) return BindAggregateCall(expr, *function, site);
   return BindScalarCall(expr, *function, is_safe, site);
 }
 
@@ -223,8 +224,16 @@ absl::StatusOr<ChosenOverload> QueryBinder::Choose(const Expr& expr, const Funct
     }
     return (*bound)->arguments[0]->type;
   };
-  std::optional<ChosenOverload> chosen = ChooseOverload(function, facts, lambda_result);
-  if (chosen.has_value()) return *std::move(chosen);
+  const bool has_over = expr.kind == Expr::Kind::kCall && expr.call->over != nullptr;
+  const bool has_names = expr.kind == Expr::Kind::kCall && !expr.call->named.empty();
+  std::optional<ChosenOverload> chosen =
+      ChooseOverload(function, facts, lambda_result, {has_over, has_names});
+  if (chosen.has_value()) {
+    if (chosen->overload->is_extension) {
+      SONDE_TRY(RequireExtension(expr.position, fmt::format("this form of {}", function.name)));
+    }
+    return *std::move(chosen);
+  }
   if (!lambda_error.ok()) return lambda_error;
   const std::string_view what = function.kind == Function::Kind::kAggregate ? "aggregate function"
                                 : function.kind == Function::Kind::kWindow  ? "analytic function"

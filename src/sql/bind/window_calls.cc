@@ -27,7 +27,7 @@ bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> name
 
 bool NeedsOrder(const Function& function) {
   return IsOneOf(function.name, {"RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD",
-                                 "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "IRATE"});
+                                 "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "DELTA", "INCREASE", "RATE"});
 }
 
 bool TakesFrame(const Function& function) {
@@ -173,6 +173,11 @@ absl::Status QueryBinder::BindWindowSpec(const WindowSpec& spec, const Function&
   if (call->sort.empty() && NeedsOrder(function)) {
     return Error(spec.position, fmt::format("Window ORDER BY is required for analytic function {}",
                                             absl::AsciiStrToLower(function.name)));
+  }
+  if (function.name == "RATE" &&
+      (call->sort.size() != 1 || !call->sort[0].expr->type.Is(TypeKind::kTimestamp))) {
+    return Error(WordFrom(spec.position, "ORDER"),
+                 "Window ORDER BY must have one key, of type TIMESTAMP, for analytic function rate");
   }
   if (!call->sort.empty() && IsOneOf(function.name, {"PERCENTILE_CONT", "PERCENTILE_DISC"})) {
     return Error(WordFrom(spec.position, "ORDER"),

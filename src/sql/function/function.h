@@ -27,11 +27,14 @@ namespace sonde::sql {
 struct Overload {
   Signature signature;
   Kernel kernel = nullptr;                 // of scalar functions
-  AggregatorFactory aggregator = nullptr;  // of aggregates
+  AggregatorFactory aggregator = nullptr;  // of aggregates; of window functions: a form without OVER
+  bool is_extension = false;               // production does not have it
+  bool needs_name = false;                 // it takes its last argument by name only
 };
 
 struct Function {
-  // kWindow: only with OVER, and carried out by the operator of windows, by name.  kNotBuilt: answers UNIMPLEMENTED by name.
+  // kWindow: with OVER, and carried out by the operator of windows, by name; overloads that have an aggregator are the
+  // aggregate of the same name, without OVER.  kNotBuilt: answers UNIMPLEMENTED by name.
   enum class Kind : uint8_t { kScalar, kAggregate, kWindow, kNotBuilt };
 
   std::string name;  // in upper case; HLL_COUNT.INIT has a dot
@@ -43,6 +46,17 @@ struct Function {
   bool is_volatile = false;  // another result for the same arguments: it is not evaluated ahead (RAND)
   bool takes_nulls = false;  // of aggregates: rows whose argument is NULL count (ARRAY_AGG)
   std::string alias_of = {};  // another name of this function (POWER of POW)
+
+  // Whether production has no form of it.
+  bool IsExtension() const;
+  // Whether it is a window function that may be called without OVER, too.
+  bool IsAlsoAggregate() const;
+};
+
+// How a call is written, which some overloads go by.
+struct CallForm {
+  bool has_over = false;
+  bool has_names = false;  // arguments by name
 };
 
 // The best overload for a call, and what the call comes to.  Nothing: none fits.
@@ -52,6 +66,7 @@ struct ChosenOverload {
 };
 std::optional<ChosenOverload> ChooseOverload(const Function& function,
                                              absl::Span<const ArgumentFacts> arguments,
-                                             const Signature::LambdaResult& lambda_result = {});
+                                             const Signature::LambdaResult& lambda_result = {},
+                                             const CallForm& form = {});
 
 }  // namespace sonde::sql

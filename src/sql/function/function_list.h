@@ -20,6 +20,12 @@ inline Overload Scalar(std::string_view signature, Kernel kernel) {
   return Overload{.signature = Signature::Parse(signature), .kernel = kernel};
 }
 
+// The same, but it is none of production's.
+inline Overload Extension(Overload overload) {
+  overload.is_extension = true;
+  return overload;
+}
+
 // The function under another name.
 inline Function AliasOf(const Function& function, std::string name) {
   Function alias = function;

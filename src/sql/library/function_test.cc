@@ -30,6 +30,7 @@ TEST(Function, HasMeaningExampleAndWhatCarriesItOut) {
     for (const Overload& overload : function.overloads) {
       const std::string& text = overload.signature.text();
       EXPECT_EQ(overload.kernel != nullptr, function.kind == Function::Kind::kScalar) << text;
+      if (function.kind == Function::Kind::kWindow) continue;
       EXPECT_EQ(overload.aggregator != nullptr, function.kind == Function::Kind::kAggregate) << text;
     }
   }

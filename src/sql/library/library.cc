@@ -27,7 +27,7 @@ constexpr Family kFamilies[] = {
     OperatorFunctions, ConversionFunctions, MathFunctions,      StringFunctions,      RegexpFunctions,
     FormatFunctions,   JsonFunctions,       DateFunctions,      TimestampFunctions,   ArrayFunctions,
     MapFunctions,      VectorFunctions,     AggregateFunctions, StatisticalFunctions, SketchFunctions,
-    WindowFunctions,   NotBuiltFunctions,
+    PointFunctions,    WindowFunctions,     NotBuiltFunctions,
 };
 
 bool NameIsLess(const Function& a, std::string_view name) { return a.name < name; }

@@ -38,7 +38,9 @@ std::string OtherNames(const Function& function) {
 void AppendFunction(const Function& function, const ExampleResult& result_of, std::string* text) {
   *text += fmt::format("### {}\n\n", function.name);
   for (const Overload& overload : function.overloads) {
-    *text += fmt::format("    {}{}\n", function.name, overload.signature.text());
+    const bool needs_over = function.IsAlsoAggregate() && overload.aggregator == nullptr;
+    *text += fmt::format("    {}{}{}\n", function.name, overload.signature.text(),
+                         needs_over ? ", with OVER" : "");
   }
   *text += fmt::format("\n{}\n", function.meaning);
   if (const std::string others = OtherNames(function); !others.empty())

@@ -11,10 +11,39 @@ namespace sonde::sql {
 namespace {
 
 // Aggregates whose results do not depend on the parts in which their rows came.  Those that approximate are none.
-constexpr std::array<std::string_view, 22> kExactAggregates = {
-    "ANY_VALUE",  "ARRAY_AGG",   "AVG",        "BIT_AND",     "BIT_OR",     "BIT_XOR", "CORR", "COUNT",
-    "COUNTIF",    "COVAR_POP",   "COVAR_SAMP", "LOGICAL_AND", "LOGICAL_OR", "MAX",     "MIN",  "STDDEV",
-    "STDDEV_POP", "STDDEV_SAMP", "STRING_AGG", "SUM",         "VAR_POP",    "VAR_SAMP"};
+constexpr std::array<std::string_view, 33> kExactAggregates = {"ANY_VALUE",
+                                                               "ARRAY_AGG",
+                                                               "AVG",
+                                                               "BIT_AND",
+                                                               "BIT_OR",
+                                                               "BIT_XOR",
+                                                               "CORR",
+                                                               "COUNT",
+                                                               "COUNTIF",
+                                                               "COVAR_POP",
+                                                               "COVAR_SAMP",
+                                                               "DELTA",
+                                                               "FIRST",
+                                                               "INCREASE",
+                                                               "IRATE",
+                                                               "LAST",
+                                                               "LOGICAL_AND",
+                                                               "LOGICAL_OR",
+                                                               "MAX",
+                                                               "MAX_BY",
+                                                               "MIN",
+                                                               "MIN_BY",
+                                                               "PERCENTILE_CONT",
+                                                               "PERCENTILE_DISC",
+                                                               "RATE",
+                                                               "STDDEV",
+                                                               "STDDEV_POP",
+                                                               "STDDEV_SAMP",
+                                                               "STRING_AGG",
+                                                               "SUM",
+                                                               "TIME_WEIGHTED_AVG",
+                                                               "VAR_POP",
+                                                               "VAR_SAMP"};
 
 bool IsExact(const AggregateItem& item) {
   if (item.function == nullptr || item.function->is_volatile) return false;

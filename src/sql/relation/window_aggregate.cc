@@ -268,6 +268,7 @@ absl::StatusOr<std::unique_ptr<WindowFunction>> MakeWindowFunction(const Aggrega
   if (function == nullptr) function = MakeNumberingFunction(name);
   if (function == nullptr) function = MakeNavigationFunction(name, item);
   if (function == nullptr) function = MakePercentileFunction(name, item);
+  if (function == nullptr) function = MakeChangeFunction(name);
   if (function != nullptr) return function;
   return absl::UnimplementedError("Window function " + std::string(name) + " is not built");
 }

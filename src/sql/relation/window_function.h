@@ -37,6 +37,7 @@ absl::StatusOr<std::unique_ptr<WindowFunction>> MakeWindowFunction(const Aggrega
 std::unique_ptr<WindowFunction> MakeNumberingFunction(std::string_view name);
 std::unique_ptr<WindowFunction> MakeNavigationFunction(std::string_view name, const AggregateItem& item);
 std::unique_ptr<WindowFunction> MakePercentileFunction(std::string_view name, const AggregateItem& item);
+std::unique_ptr<WindowFunction> MakeChangeFunction(std::string_view name);
 std::unique_ptr<WindowFunction> MakeFramedAggregate(const AggregateItem& item,
                                                     const EvaluationContext& evaluation);
 

@@ -76,6 +76,10 @@ TestColumn Doubles(const std::vector<std::optional<double>>& values) {
 TestColumn Strings(const std::vector<std::optional<std::string>>& values) {
   return ColumnOf(TypeKind::kString, values, [](const std::string& text) { return Value::String(text); });
 }
+TestColumn Seconds(const std::vector<std::optional<int64_t>>& seconds) {
+  return ColumnOf(TypeKind::kTimestamp, seconds,
+                  [](int64_t second) { return Value::Timestamp(second * 1'000'000); });
+}
 TestColumn Always(const Value& value) { return {value.type(), {value}, true}; }
 
 TestAggregate::TestAggregate(std::string_view name, const std::vector<TestColumn>& columns)

@@ -29,6 +29,8 @@ struct TestColumn {
 TestColumn Ints(const std::vector<std::optional<int64_t>>& values);
 TestColumn Bools(const std::vector<std::optional<bool>>& values);
 TestColumn Doubles(const std::vector<std::optional<double>>& values);
+// Timestamps, by seconds since 1970.
+TestColumn Seconds(const std::vector<std::optional<int64_t>>& seconds);
 TestColumn Strings(const std::vector<std::optional<std::string>>& values);
 TestColumn Always(const Value& value);
 

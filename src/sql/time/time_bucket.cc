@@ -1,4 +1,6 @@
 // TIMESTAMP_BUCKET and DATE_BUCKET: the start of the piece that a time lies in, of pieces of one width around an origin.
+#include "sql/time/time_bucket.h"
+
 #include <fmt/format.h>
 
 #include <optional>
@@ -17,14 +19,8 @@
 namespace sonde::sql {
 namespace {
 
-constexpr int64_t kOriginDays = -7'305;  // 1950-01-01, a Sunday
-
-// An interval as GoogleSQL has it.
-struct Width {
-  int64_t months = 0;
-  int64_t days = 0;
-  int64_t micros = 0;
-};
+constexpr int64_t kOriginDays = -7'305;              // 1950-01-01, a Sunday
+constexpr int64_t kOriginDaysOfTimeBucket = 10'959;  // 2000-01-03, a Monday
 
 absl::Status LeavesInterval(std::string_view field, absl::int128 value, absl::int128 bound) {
   return absl::OutOfRangeError(fmt::format("Interval field {} '{}' is out of range -{} to {}", field,
@@ -38,33 +34,35 @@ absl::StatusOr<int64_t> Multiply(int64_t a, int64_t b) {
   return absl::OutOfRangeError(fmt::format("int64 overflow: {} * {}", a, b));
 }
 
-absl::StatusOr<Width> InField(const absl::StatusOr<int64_t>& value, int64_t Width::* field,
-                              std::string_view name, int64_t bound) {
+absl::StatusOr<BucketInterval> InField(const absl::StatusOr<int64_t>& value, int64_t BucketInterval::* field,
+                                       std::string_view name, int64_t bound) {
   if (!value.ok()) return value.status();
   if (*value < -bound || *value > bound) return LeavesInterval(name, *value, bound);
-  Width width;
+  BucketInterval width;
   width.*field = *value;
   return width;
 }
 
-absl::StatusOr<Width> WidthOf(int64_t count, std::string_view text) {
+}  // namespace
+
+absl::StatusOr<BucketInterval> BucketIntervalOf(int64_t count, std::string_view text) {
   constexpr int64_t kMonthsMax = 120'000;
   constexpr int64_t kDaysMax = 3'660'000;
   constexpr int64_t kMicrosMax = 316'224'000'000'000'000;
   const std::optional<DatePart> part = ParseDatePart(text);
   switch (part.has_value() && !part->is_weekday_named ? part->kind : DatePartKind::kDate) {
     case DatePartKind::kYear:
-      return InField(Multiply(count, 12), &Width::months, "months", kMonthsMax);
+      return InField(Multiply(count, 12), &BucketInterval::months, "months", kMonthsMax);
     case DatePartKind::kQuarter:
-      return InField(Multiply(3, count), &Width::months, "months", kMonthsMax);
+      return InField(Multiply(3, count), &BucketInterval::months, "months", kMonthsMax);
     case DatePartKind::kMonth:
-      return InField(count, &Width::months, "months", kMonthsMax);
+      return InField(count, &BucketInterval::months, "months", kMonthsMax);
     case DatePartKind::kWeek:
-      return InField(Multiply(7, count), &Width::days, "days", kDaysMax);
+      return InField(Multiply(7, count), &BucketInterval::days, "days", kDaysMax);
     case DatePartKind::kDay:
-      return InField(count, &Width::days, "days", kDaysMax);
+      return InField(count, &BucketInterval::days, "days", kDaysMax);
     case DatePartKind::kMicrosecond:
-      return InField(count, &Width::micros, "microseconds", kMicrosMax);
+      return InField(count, &BucketInterval::micros, "microseconds", kMicrosMax);
     case DatePartKind::kHour:
     case DatePartKind::kMinute:
     case DatePartKind::kSecond:
@@ -77,20 +75,22 @@ absl::StatusOr<Width> WidthOf(int64_t count, std::string_view text) {
   if (micros < -kMicrosMax || micros > kMicrosMax) {
     return LeavesInterval("nanoseconds", micros * 1'000, absl::int128(kMicrosMax) * 1'000);
   }
-  return Width{.micros = static_cast<int64_t>(micros)};
+  return BucketInterval{.micros = static_cast<int64_t>(micros)};
 }
+
+namespace {
 
 // The width of a call, which hardly ever changes from row to row.
 struct BucketState : public CallState {
   int64_t count = 0;
   std::string part;
-  absl::StatusOr<Width> width = Width();
+  absl::StatusOr<BucketInterval> width = BucketInterval();
 };
 
-const absl::StatusOr<Width>& WidthFor(Call& call, int64_t count, std::string_view part) {
+const absl::StatusOr<BucketInterval>& WidthFor(Call& call, int64_t count, std::string_view part) {
   auto& state = call.state<BucketState>();
   if (count != state.count || part != state.part) {
-    state.width = WidthOf(count, part);
+    state.width = BucketIntervalOf(count, part);
     state.count = count;
     state.part = part;
   }
@@ -104,7 +104,7 @@ absl::Status CheckNotNegative(int64_t width) {
 
 absl::StatusOr<int64_t> TimestampBucket(Call& call, int64_t micros, int64_t count, std::string_view part,
                                         int64_t origin) {
-  const absl::StatusOr<Width>& width = WidthFor(call, count, part);
+  const absl::StatusOr<BucketInterval>& width = WidthFor(call, count, part);
   if (!width.ok()) return width.status();
   if (width->months != 0) {
     return absl::OutOfRangeError("Bucket width INTERVAL with non-zero MONTH part is not allowed");
@@ -122,22 +122,28 @@ absl::StatusOr<int64_t> TimestampBucketSince1950(Call& call, int64_t micros, int
   return TimestampBucket(call, micros, count, part, kOriginDays * kMicrosPerDay);
 }
 
-// Nothing: the piece begins before the first date.
-std::optional<int64_t> StartOfMonths(int64_t days, int64_t months, int64_t origin) {
-  constexpr DatePart kMonths = {.kind = DatePartKind::kMonth};
-  // GoogleSQL's rule: a month is not over on a day before the origin's, unless each of the two days is its month's last.
+}  // namespace
+
+int64_t BucketOfMonths(int64_t days, int64_t months, int64_t origin) {
+  // A month is not over on a day before the origin's, unless each of the two days is its month's last.
   // So a piece may begin, in a month that is too short for the origin's day, a day after the date that it begins on.
   const CivilDate date = CivilOf(days);
   const CivilDate first = CivilOf(origin);
   const auto is_last = [](const CivilDate& of) { return of.day == DaysInMonth(of.year, of.month); };
-  int64_t distance = DatePartsBetween(kMonths, days, origin);
+  int64_t distance = DatePartsBetween({.kind = DatePartKind::kMonth}, days, origin);
   if (date.day < first.day && !(is_last(date) && is_last(first))) --distance;
-  return AddToDate(kMonths, origin, FloorDivide(distance, months) * months);
+  return FloorDivide(distance, months);
 }
+
+std::optional<int64_t> StartOfMonths(int64_t days, int64_t months, int64_t origin) {
+  return AddToDate({.kind = DatePartKind::kMonth}, origin, BucketOfMonths(days, months, origin) * months);
+}
+
+namespace {
 
 absl::StatusOr<int64_t> DateBucket(Call& call, int64_t days, int64_t count, std::string_view part,
                                    int64_t origin) {
-  const absl::StatusOr<Width>& width = WidthFor(call, count, part);
+  const absl::StatusOr<BucketInterval>& width = WidthFor(call, count, part);
   if (!width.ok()) return width.status();
   if (width->micros != 0) {
     return absl::OutOfRangeError("Only MONTH and DAY parts are allowed in bucket width INTERVAL");
@@ -155,18 +161,71 @@ absl::StatusOr<int64_t> DateBucketSince1950(Call& call, int64_t days, int64_t co
   return DateBucket(call, days, count, part, kOriginDays);
 }
 
+// Functions of other databases, which have the width in front.
+template <int64_t kOrigin>
+absl::StatusOr<int64_t> WidthThenTimestamp(Call& call, int64_t count, std::string_view part, int64_t micros) {
+  return TimestampBucket(call, micros, count, part, kOrigin * kMicrosPerDay);
+}
+absl::StatusOr<int64_t> WidthThenTimestampFrom(Call& call, int64_t count, std::string_view part,
+                                               int64_t micros, int64_t origin) {
+  return TimestampBucket(call, micros, count, part, origin);
+}
+template <int64_t kOrigin>
+absl::StatusOr<int64_t> WidthThenDate(Call& call, int64_t count, std::string_view part, int64_t days) {
+  return DateBucket(call, days, count, part, kOrigin);
+}
+absl::StatusOr<int64_t> WidthThenDateFrom(Call& call, int64_t count, std::string_view part, int64_t days,
+                                          int64_t origin) {
+  return DateBucket(call, days, count, part, origin);
+}
+
+template <int64_t kOrigin>
+std::vector<Overload> OverloadsWithWidthInFront() {
+  return {
+      Extension(Scalar("(INTERVAL, TIMESTAMP) -> TIMESTAMP", RowKernel<WidthThenTimestamp<kOrigin>>)),
+      Extension(Scalar("(INTERVAL, TIMESTAMP, TIMESTAMP) -> TIMESTAMP", RowKernel<WidthThenTimestampFrom>)),
+      Extension(Scalar("(INTERVAL, DATE) -> DATE", RowKernel<WidthThenDate<kOrigin>>)),
+      Extension(Scalar("(INTERVAL, DATE, DATE) -> DATE", RowKernel<WidthThenDateFrom>))};
+}
+
 }  // namespace
 
-Function TimestampBucketFunction() {
-  return {.name = "TIMESTAMP_BUCKET",
-          .overloads = {Scalar("(TIMESTAMP, INTERVAL) -> TIMESTAMP", RowKernel<TimestampBucketSince1950>),
-                        Scalar("(TIMESTAMP, INTERVAL, TIMESTAMP) -> TIMESTAMP", RowKernel<TimestampBucket>),
-                        Scalar("(DATE, INTERVAL) -> DATE", RowKernel<DateBucketSince1950>),
-                        Scalar("(DATE, INTERVAL, DATE) -> DATE", RowKernel<DateBucket>)},
+Function TimeBucketFunction() {
+  return {.name = "TIME_BUCKET",
+          .overloads = OverloadsWithWidthInFront<kOriginDaysOfTimeBucket>(),
           .meaning =
-              "When the bucket of a timestamp begins, of buckets of one width.  One of them begins at the "
-              "origin, 1950-01-01 00:00:00 UTC if there is none.",
-          .examples = {"TIMESTAMP_BUCKET(TIMESTAMP '2020-01-01 12:34:56', INTERVAL 15 MINUTE)"}};
+              "TIMESTAMP_BUCKET as Timescale and DuckDB have it: the width comes first, and one bucket "
+              "begins at 2000-01-03 00:00:00 UTC if there is no origin.",
+          .examples = {"TIME_BUCKET(INTERVAL 1 WEEK, TIMESTAMP '2020-01-01 12:34:56')"}};
+}
+
+Function DateBinFunction() {
+  return {.name = "DATE_BIN",
+          .overloads = OverloadsWithWidthInFront<0>(),
+          .meaning =
+              "TIMESTAMP_BUCKET as PostgreSQL and InfluxDB have it: the width comes first, and one "
+              "bucket begins at 1970-01-01 00:00:00 UTC if there is no origin.",
+          .examples = {"DATE_BIN(INTERVAL 1 WEEK, TIMESTAMP '2020-01-01 12:34:56')"}};
+}
+
+Function TimestampBucketFunction() {
+  std::vector<Overload> in_zone = TimestampBucketInZoneOverloads();
+  Function function = {
+      .name = "TIMESTAMP_BUCKET",
+      .overloads = {Scalar("(TIMESTAMP, INTERVAL) -> TIMESTAMP", RowKernel<TimestampBucketSince1950>),
+                    Scalar("(TIMESTAMP, INTERVAL, TIMESTAMP) -> TIMESTAMP", RowKernel<TimestampBucket>),
+                    Scalar("(DATE, INTERVAL) -> DATE", RowKernel<DateBucketSince1950>),
+                    Scalar("(DATE, INTERVAL, DATE) -> DATE", RowKernel<DateBucket>)},
+      .meaning =
+          "When the bucket of a timestamp begins, of buckets of one width.  One of them begins at the "
+          "origin, 1950-01-01 00:00:00 UTC if there is none.  With time_zone, buckets are those of a "
+          "calendar in that zone, months and years, too: as series have them (whole weeks begin on "
+          "Monday, all others are counted from 1970-01-01), or from the date of an origin on.",
+      .examples = {"TIMESTAMP_BUCKET(TIMESTAMP '2020-01-01 12:34:56', INTERVAL 15 MINUTE)",
+                   "TIMESTAMP_BUCKET(TIMESTAMP '2020-01-31 23:34:56', INTERVAL 1 MONTH, time_zone => "
+                   "'Europe/Rome')"}};
+  function.overloads.insert(function.overloads.end(), in_zone.begin(), in_zone.end());
+  return function;
 }
 
 Function DateBucketFunction() {

@@ -17,6 +17,8 @@ Kernel TimestampTruncKernel();
 // The functions that TimestampFunctions and DateFunctions collect from other files.
 Function TimestampBucketFunction();
 Function DateBucketFunction();
+Function TimeBucketFunction();
+Function DateBinFunction();
 Function ExtractFunction();
 std::vector<Function> TimeFormatFunctions();  // FORMAT_DATE, PARSE_TIMESTAMP...
 Function GenerateDateArrayFunction();

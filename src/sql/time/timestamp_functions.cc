@@ -170,6 +170,8 @@ std::vector<Function> TimestampFunctions() {
   functions.push_back(ExtractFunction());
   functions.push_back(TimestampBucketFunction());
   functions.push_back(DateBucketFunction());
+  functions.push_back(TimeBucketFunction());
+  functions.push_back(DateBinFunction());
   functions.push_back(GenerateDateArrayFunction());
   functions.push_back(GenerateTimestampArrayFunction());
   std::vector<Function> formats = TimeFormatFunctions();
