@@ -96,12 +96,19 @@ absl::StatusOr<KnownSeries> ParseStored(const StoredSeries& stored) {
   return KnownSeries{*std::move(schema), stored.text, {}};
 }
 
-absl::StatusOr<std::optional<KnownSeries>> FindKnownSeries(std::string_view series, TableAccess* tables) {
-  const absl::StatusOr<std::vector<StoredSeries>> found =
+absl::StatusOr<std::optional<StoredSeries>> FindStoredSeries(std::string_view series, TableAccess* tables) {
+  absl::StatusOr<std::vector<StoredSeries>> found =
       ReadStored(RowRange::Single(series), {kTextColumn, kOpenColumn}, tables);
   if (!found.ok()) return found.status();
-  if (found->empty()) return std::optional<KnownSeries>();
-  absl::StatusOr<KnownSeries> known = ParseStored((*found)[0]);
+  if (found->empty()) return std::optional<StoredSeries>();
+  return std::optional<StoredSeries>(std::move((*found)[0]));
+}
+
+absl::StatusOr<std::optional<KnownSeries>> FindKnownSeries(std::string_view series, TableAccess* tables) {
+  const absl::StatusOr<std::optional<StoredSeries>> stored = FindStoredSeries(series, tables);
+  if (!stored.ok()) return stored.status();
+  if (!stored->has_value()) return std::optional<KnownSeries>();
+  absl::StatusOr<KnownSeries> known = ParseStored(**stored);
   if (!known.ok()) return known.status();
   return std::optional<KnownSeries>(*std::move(known));
 }

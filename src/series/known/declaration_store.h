@@ -44,6 +44,8 @@ absl::StatusOr<std::vector<StoredSeries>> ListDeclarations(TableAccess* tables);
 // DATA_LOSS: this build does not understand it.
 absl::StatusOr<KnownSeries> ParseStored(const StoredSeries& stored);
 
+// Nothing when nobody has declared or sent it; `tables` of what it gives is empty.
+absl::StatusOr<std::optional<StoredSeries>> FindStoredSeries(std::string_view series, TableAccess* tables);
 // Nothing when nobody has declared or sent it.  DATA_LOSS as ParseStored.
 absl::StatusOr<std::optional<KnownSeries>> FindKnownSeries(std::string_view series, TableAccess* tables);
 absl::Status StoreOpenSeries(const KnownSeries& series, TableAccess* tables);

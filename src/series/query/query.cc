@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/wide_int.h"
 #include "rows/bucket_fold.h"
 #include "rows/change.h"
@@ -17,6 +18,7 @@
 #include "series/query/query_plan.h"
 #include "series/query/raw_parts.h"
 #include "series/query/read_aggregates.h"
+#include "series/query/scan_choice.h"
 #include "series/query/series_scan.h"
 #include "series/query/table_choice.h"
 #include "series/query/value_conditions.h"
@@ -101,69 +103,6 @@ absl::Status ReadRawChanges(const QueryPlan& plan, const Scans& scans, const Tak
   return absl::OkStatus();
 }
 
-// Windows look back behind the first bucket that is asked for.
-Selection SelectionOf(const Query& query) {
-  Selection selection = query.selection;
-  if (query.windows.empty() || selection.from_micros <= kTimeBeginMicros) return selection;
-  const int longest = *std::max_element(query.windows.begin(), query.windows.end());
-  if (longest > 1) {
-    selection.from_micros =
-        rows::BucketsBefore(BucketsOf(*query.every), query.every->Start(selection.from_micros), longest - 1);
-  }
-  return selection;
-}
-
-// The part of `selection` that a version holds, which begins at `from_micros`.
-Selection PartOf(Selection selection, const SeriesSchema& version, int64_t from_micros) {
-  selection.from_micros = std::max(selection.from_micros, from_micros);
-  selection.to_micros = std::min(selection.to_micros, version.until_micros);
-  return selection;
-}
-
-// Scans of copies that narrow the query more than the series' own tables do; none if there are no such
-// copies.
-absl::StatusOr<Scans> PlanCopies(const SeriesSchema& schema, const QueryPlan& plan,
-                                 const Selection& selection, TableAccess* tables) {
-  const absl::StatusOr<std::vector<TablePart>> parts = ChooseCopies(schema, plan, selection, tables);
-  if (!parts.ok()) return parts.status();
-  Scans scans;
-  for (const TablePart& part : *parts) {
-    absl::StatusOr<std::unique_ptr<SeriesScan>> scan =
-        SeriesScan::Plan(part.schema, nullptr, plan, part.selection, tables);
-    // What a copy's keys can't do, those of the series may.
-    if (!scan.ok()) return Scans();
-    if (part.may_be_missing) (*scan)->TakeMissingAsEmpty();
-    scans.push_back(*std::move(scan));
-  }
-  return scans;
-}
-
-absl::StatusOr<Scans> PlanScans(const SeriesSchema& schema, const KnownSeries* open, const QueryPlan& plan,
-                                TableAccess* tables) {
-  const Selection selection = SelectionOf(plan.query);
-  if (open == nullptr) {
-    absl::StatusOr<Scans> copies = PlanCopies(schema, plan, selection, tables);
-    if (!copies.ok() || !copies->empty()) return copies;
-  }
-  Scans scans;
-  int64_t from_micros = kTimeBeginMicros;
-  const auto add = [&](const SeriesSchema& version) -> absl::Status {
-    const Selection part = PartOf(selection, version, from_micros);
-    from_micros = version.until_micros;
-    // The first scan is there even if nothing is asked for: values are checked by its plan.
-    if (part.from_micros >= part.to_micros && &version != &schema) return absl::OkStatus();
-    absl::StatusOr<std::unique_ptr<SeriesScan>> scan = SeriesScan::Plan(version, open, plan, part, tables);
-    if (!scan.ok()) return scan.status();
-    scans.push_back(*std::move(scan));
-    return absl::OkStatus();
-  };
-  for (const SeriesSchema& version : schema.earlier) {
-    if (absl::Status status = add(version); !status.ok()) return status;
-  }
-  if (absl::Status status = add(schema); !status.ok()) return status;
-  return scans;
-}
-
 QueryStats StatsOf(const Scans& scans, const Query& query, int64_t results) {
   QueryStats stats;
   for (const auto& scan : scans) {
@@ -192,19 +131,32 @@ absl::Status ReadSelected(const QueryPlan& plan, const SeriesSchema* of_latest, 
   return query.change ? ReadRawChanges(plan, scans, take) : ReadRaw(query, scans, take);
 }
 
+bool HasRanges(const Scans& scans) {
+  return std::any_of(scans.begin(), scans.end(), [](const auto& scan) { return !scan->ranges().empty(); });
+}
+
 absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const KnownSeries* open, const QueryPlan& plan,
                                const SeriesSchema* of_latest, TableAccess* tables, const RowCallback& row) {
   const absl::StatusOr<Scans> scans = PlanScans(schema, open, plan, tables);
   if (!scans.ok()) return scans.status();
-  const bool has_ranges =
-      std::any_of(scans->begin(), scans->end(), [](const auto& s) { return !s->ranges().empty(); });
-  if (!has_ranges || plan.query.rows_max == 0) return StatsOf(*scans, plan.query, 0);
+  if (!HasRanges(*scans) || plan.query.rows_max == 0) return StatsOf(*scans, plan.query, 0);
   Answer answer(plan, row);
   const absl::Status status = ReadSelected(
       plan, of_latest, *scans, [&answer](const rows::Batch& batch) { return answer.Take(batch); });
   if (!status.ok()) return status;
   answer.Finish();
   return StatsOf(*scans, plan.query, answer.results());
+}
+
+absl::StatusOr<QueryStats> RunInBatches(const SeriesSchema& schema, const KnownSeries* open,
+                                        const QueryPlan& plan, const SeriesSchema* of_latest,
+                                        TableAccess* tables, const TakeBatch& take) {
+  const absl::StatusOr<Scans> scans = PlanScans(schema, open, plan, tables);
+  if (!scans.ok()) return scans.status();
+  if (!HasRanges(*scans)) return StatsOf(*scans, plan.query, 0);
+  const absl::Status status = ReadSelected(plan, of_latest, *scans, take);
+  if (!status.ok()) return status;
+  return StatsOf(*scans, plan.query, 0);
 }
 
 // Whether conditions did not make less of the keys of an open series.
@@ -244,6 +196,27 @@ absl::StatusOr<QueryStats> RunQuery(const KnownSeries& series, const Query& quer
   absl::StatusOr<QueryStats> stats = Run(series.schema, &series, *plan, nullptr, tables, row);
   if (stats.ok()) stats->is_whole_series = IsWholeSeries(series, query, *stats);
   return stats;
+}
+
+absl::StatusOr<QueryStats> RunQueryInBatches(const KnownSeries& series, const Query& query,
+                                             TableAccess* tables, const TakeAnswer& take) {
+  DCHECK(!query.top && !query.rows_max && query.fill == Fill::kNone);
+  const SeriesSchema view = LabelsAsTags(series);
+  absl::StatusOr<ResultHeader> header = HeaderOf(view, query);
+  if (!header.ok()) return header.status();
+  std::optional<LatestTable> latest;
+  if (!series.is_open()) {
+    absl::StatusOr<std::optional<LatestTable>> chosen = ChooseLatest(series.schema, query, tables);
+    if (!chosen.ok()) return chosen.status();
+    latest = *std::move(chosen);
+  }
+  const absl::StatusOr<QueryPlan> plan = QueryPlan::Make(view, query, *std::move(header));
+  if (!plan.ok()) return plan.status();
+  if (latest) {
+    return RunInBatches(MakeLatestSchema(series.schema, *latest), nullptr, *plan, &series.schema, tables,
+                        take);
+  }
+  return RunInBatches(series.schema, series.is_open() ? &series : nullptr, *plan, nullptr, tables, take);
 }
 
 }  // namespace sonde::series

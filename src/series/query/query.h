@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
+#include "rows/batch.h"
 #include "series/known/declarations.h"
 #include "series/query/query_header.h"
 #include "series/query/query_words.h"
@@ -37,5 +38,12 @@ absl::StatusOr<QueryStats> RunQuery(const SeriesSchema& schema, const Query& que
 // The same of a known series: of an open one, the tags of the query are those of LabelsAsTags.
 absl::StatusOr<QueryStats> RunQuery(const KnownSeries& series, const Query& query, TableAccess* tables,
                                     const std::function<bool(const ResultRow&)>& row);
+
+// The same in batches, whose columns are those of the header: tags (kBytes), the time (kTime), values (ints that left 64
+// bits are kInt128).  A batch holds until `take` returns; false ends the query early.  The query has no top, no
+// rows_max and no fill.
+using TakeAnswer = std::function<absl::StatusOr<bool>(const rows::Batch& batch)>;
+absl::StatusOr<QueryStats> RunQueryInBatches(const KnownSeries& series, const Query& query,
+                                             TableAccess* tables, const TakeAnswer& take);
 
 }  // namespace sonde::series

@@ -66,6 +66,9 @@ struct Top {
 
 struct Query {
   Selection selection;
+  bool takes_any_value =
+      false;  // a value of a tag that no key can have selects nothing, and is no error; tags may select
+              // more than they say
   std::vector<TagCondition> conditions;          // all of them hold
   std::vector<ValueCondition> value_conditions;  // these, too; of points one by one
   std::vector<size_t> fields;         // indexes; empty: all (of aggregates and changes: all numbers)

@@ -99,12 +99,31 @@ absl::StatusOr<std::unique_ptr<SeriesScan>> SeriesScan::Plan(const SeriesSchema&
     if (absl::Status status = scan->PlanOpen(); !status.ok()) return status;
     return scan;
   }
+  if (plan.query.takes_any_value && !scan->KeepValuesOfKeys()) return scan;
   absl::StatusOr<ScanPlan> ranges = PlanScan(scan->codec_, scan->selection_);
+  if (plan.query.takes_any_value && absl::IsInvalidArgument(ranges.status())) {
+    // More ranges than there may be: all series are read.
+    scan->selection_.tags.clear();
+    ranges = PlanScan(scan->codec_, scan->selection_);
+  }
   if (!ranges.ok()) return ranges.status();
   scan->stats_.ranges = std::move(ranges->ranges);
   scan->stats_.is_full_scan = ranges->is_full_scan;
   scan->TakeStreams(*std::move(ranges));
   return scan;
+}
+
+bool SeriesScan::KeepValuesOfKeys() {
+  for (size_t tag = 0; tag < selection_.tags.size(); ++tag) {
+    TagFilter& filter = selection_.tags[tag];
+    if (filter.IsAny()) continue;
+    std::erase_if(filter.values, [&](const std::string& value) {
+      std::string key;
+      return !codec_.AppendTag(tag, value, &key).ok();
+    });
+    if (filter.IsAny()) return false;
+  }
+  return true;
 }
 
 void SeriesScan::TakeStreams(ScanPlan plan) {
@@ -200,6 +219,7 @@ bool SeriesScan::TakeRow(ReadRow* found, const std::function<absl::StatusOr<bool
     });
     if (found->cells.empty()) return true;
   }
+  last_row_key_ = found->row_key;
   *problem = codec_.Decode(found->row_key, &key_);
   if (!problem->ok()) return false;
   const absl::StatusOr<bool> is_asked_for = IsAskedFor();
@@ -512,6 +532,22 @@ absl::Status SeriesScan::ReadRanges(const std::vector<RowRange>& ranges, NumberO
   DCHECK(order == NumberOrder::kAny || order_.times_of_field() == RowOrder::Times::kAscending);
   streams_ = {ranges};
   return ReadNumbersAsTheyLie(false, order == NumberOrder::kByTime, take);
+}
+
+absl::Status SeriesScan::ReadWholeRows(const std::vector<RowRange>& ranges, const TakeBatch& take) {
+  if (tables_->numbers() != nullptr && NumberPoints::CanRead(schema(), fields_)) {
+    streams_ = {ranges};
+    return ReadNumbersAsTheyLie(false, /*by_time=*/true, take);
+  }
+  HeldPoints held{rows::HeldBatch(std::vector<ColumnType>(tags_count(), ColumnType::kBytes)),
+                  rows::HeldBatch(ColumnTypes())};
+  return Read(MakeRead(ranges), [&]() -> absl::StatusOr<bool> {
+    for (size_t p = 0; p < points_.Count(); ++p) {
+      if (absl::Status added = AddPoint(points_.Get(p), &held); !added.ok()) return added;
+    }
+    AddTags(&held);
+    return GivePoints(&held, take);
+  });
 }
 
 void SeriesScan::TakeStats(SeriesScan* fork) {

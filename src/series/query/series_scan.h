@@ -76,6 +76,11 @@ class SeriesScan {
   absl::StatusOr<DividedRanges> Divide(const std::vector<RowRange>& ranges) const;
   // As ReadNumbers, for some of ranges().  By time: only where order().times_of_field() ascend.
   absl::Status ReadRanges(const std::vector<RowRange>& ranges, NumberOrder order, const TakeBatch& take);
+  // The points of the rows in `ranges`, some of ranges(), as ReadPoints gives them: all of a row in one batch, of which
+  // row_key() is the key; rows in the order of their keys as they lie.
+  absl::Status ReadWholeRows(const std::vector<RowRange>& ranges, const TakeBatch& take);
+  // The key of the row at hand, as the table has it.
+  const std::string& row_key() const { return last_row_key_; }
   // Adds what `fork` has read, and forgets it there.
   void TakeStats(SeriesScan* fork);
   // Forks have read all.
@@ -105,6 +110,8 @@ class SeriesScan {
   SeriesScan(const SeriesSchema& schema, const KnownSeries* open, const QueryPlan& plan, Selection selection,
              TableAccess* tables, const rows::Interrupted& interrupted);
   absl::Status PlanOpen();
+  // Takes out the values of tags that no key has.  False: none is left of a tag.
+  bool KeepValuesOfKeys();
   void TakeStreams(ScanPlan plan);
   absl::Status ReadAll(bool is_reversed, const std::function<absl::StatusOr<bool>()>& row);
   absl::Status ReadNumbersAsTheyLie(bool is_reversed, bool by_time, const TakeBatch& take);
@@ -148,7 +155,7 @@ class SeriesScan {
   RowOrder order_;
   RowPoints points_;
   DecodedKey key_;
-  // The row of numbers that came last, which may go on, and whether it is asked for.
+  // The row that came last, which may go on where it came as numbers, and whether it is asked for.
   std::string last_row_key_;
   bool is_asked_for_ = false;
   // An open series has these: the labels of the row at hand, the text that they were read from, and whether they
