@@ -164,11 +164,12 @@ sql::Dialect DialectOf(const ServeSettings& settings) {
 }
 
 sql::SqlService SqlOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
-                      series::IngestService* ingest, sql::BundleFinder* bundles, sql::SpillSpace* spill,
-                      const std::atomic<bool>* is_ending) {
+                      series::IngestService* ingest, sql::BundleFinder* bundles, sql::SeriesFinder* finder,
+                      sql::SpillSpace* spill, const std::atomic<bool>* is_ending) {
   return {.tables = &store->tables(),
           .dialect = DialectOf(settings),
           .bundles = bundles,
+          .series = finder,
           .admission = &ingest->admission(),
           .spill = spill,
           .idle_workers = ingest->idle_workers(),
@@ -421,14 +422,15 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
       OpenIngest(settings, &(*store)->tables(), (*server)->commit_line(), &idle_workers);
   if (!ingest.ok()) return ingest.status();
   sql::BundleFinder bundles(&(*store)->tables().catalog());
+  sql::SeriesFinder finder(&(*store)->tables());
   EndState end;
   ClockWatch clock_watch(absl::Now(), std::chrono::steady_clock::now());
-  absl::StatusOr<std::unique_ptr<HttpServer>> http =
-      StartHttp(settings,
-                FactsOf(settings, store->get(), server->get(), **ingest, memory.room(), certificates->get(),
-                        access->get(), &clock_watch, &end),
-                SqlOf(settings, store->get(), server->get(), ingest->get(), &bundles, &spill, &end.is_ending),
-                ingest->get(), **certificates, access->get());
+  absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
+      settings,
+      FactsOf(settings, store->get(), server->get(), **ingest, memory.room(), certificates->get(),
+              access->get(), &clock_watch, &end),
+      SqlOf(settings, store->get(), server->get(), ingest->get(), &bundles, &finder, &spill, &end.is_ending),
+      ingest->get(), **certificates, access->get());
   if (!http.ok()) return http.status();
   RocksEngine* const engine = &(*store)->engine();
   memory.Start(

@@ -2,7 +2,7 @@
 //
 // Errors (INVALID_ARGUMENT unless said otherwise), in GoogleSQL's words and with a place where it gives one:
 //   "Unrecognized name: x", "Function not found: F", "Query parameter 'p' not found", "No matching signature for ...", ...
-//   NOT_FOUND      "Table not found: t"
+//   NOT_FOUND      "Table not found: t", "Series not found: s"
 //   "In view v: ..."   the query of a view does not bind; the code is that of its error
 //   UNIMPLEMENTED  what is not built; in production's dialect what production does not have, by name
 // Threads: any number may bind at once.
@@ -49,6 +49,8 @@ struct BindOptions {
       find_bundle = {};
   std::vector<QueryParameter> parameters;
   RewriteOptions rewrite;
+  // Finds a series of the instance by its name; NOT_FOUND: there is none.  Unset: there are no series.
+  std::function<absl::StatusOr<FoundSeries>(std::string_view name)> find_series = {};
 };
 
 // `text`: what `statement` was parsed from, for places of errors.

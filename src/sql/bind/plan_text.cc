@@ -88,21 +88,49 @@ std::string ColumnText(const ScanColumn& column, const TableSchema& table) {
   return fmt::format("{} of {} in {}", column.type.ToString(), written, cell());
 }
 
+void AppendTemporal(const TemporalArguments& temporal, std::string* text) {
+  if (temporal.with_history) *text += "; with history";
+  const std::pair<std::string_view, const ExpressionPtr*> arguments[] = {
+      {"as of", &temporal.as_of},   {"after", &temporal.after},           {"from", &temporal.after_or_equal},
+      {"before", &temporal.before}, {"up to", &temporal.before_or_equal}, {"latest", &temporal.latest_n},
+  };
+  for (const auto& [name, value] : arguments) {
+    if (*value != nullptr) *text += fmt::format("; {} {}", name, ToString(**value));
+  }
+}
+
+std::string SeriesColumnText(const SeriesColumn& column, const series::KnownSeries& known) {
+  switch (column.kind) {
+    case SeriesColumn::Kind::kTag:
+      return known.is_open() ? known.labels[column.index] : known.schema.tags[column.index].name;
+    case SeriesColumn::Kind::kTime:
+      return "time";
+    case SeriesColumn::Kind::kField:
+      return known.schema.fields[column.index].name;
+    case SeriesColumn::Kind::kLabels:
+      break;
+  }
+  return "labels";
+}
+
+std::string SeriesText(const Plan::SeriesScan& scan) {
+  std::string columns;
+  for (const SeriesColumn& column : scan.columns)
+    columns += (columns.empty() ? "" : ", ") + SeriesColumnText(column, *scan.series.known);
+  std::string text = fmt::format("series {}: {}", scan.series.known->schema.name, columns);
+  AppendTemporal(scan.temporal, &text);
+  if (!scan.conditions.empty()) text += "; points where " + List(scan.conditions);
+  if (!scan.needs_all_points) text += "; points with a value";
+  return text;
+}
+
 std::string ScanText(const Plan::Scan& scan) {
   std::string columns;
   for (const ScanColumn& column : scan.columns)
     columns += (columns.empty() ? "" : ", ") + ColumnText(column, *scan.table);
   std::string text =
       fmt::format("scan {}: {}", scan.table->name.substr(scan.table->name.rfind('/') + 1), columns);
-  const TemporalArguments& temporal = scan.temporal;
-  if (temporal.with_history) text += "; with history";
-  const std::pair<std::string_view, const ExpressionPtr*> arguments[] = {
-      {"as of", &temporal.as_of},   {"after", &temporal.after},           {"from", &temporal.after_or_equal},
-      {"before", &temporal.before}, {"up to", &temporal.before_or_equal}, {"latest", &temporal.latest_n},
-  };
-  for (const auto& [name, value] : arguments) {
-    if (*value != nullptr) text += fmt::format("; {} {}", name, ToString(**value));
-  }
+  AppendTemporal(scan.temporal, &text);
   if (!scan.key_conditions.empty()) text += "; keys where " + List(scan.key_conditions);
   if (!scan.time_conditions.empty()) text += "; times where " + List(scan.time_conditions);
   if (scan.reversed) text += "; reversed";
@@ -172,6 +200,8 @@ std::string OperatorText(const Plan& plan) {
       return "single row";
     case Plan::Kind::kScan:
       return ScanText(*plan.scan);
+    case Plan::Kind::kSeries:
+      return SeriesText(*plan.series);
     case Plan::Kind::kUnpack:
       return UnpackText(plan);
     case Plan::Kind::kUnnest:

@@ -4,7 +4,7 @@
 //   stand for what has no place yet: results of aggregates from kAggregateBase on, of window functions from kWindowBase
 //   on, and items of the select list, named by their aliases, from kSelectBase on.  FinishSelect gives them places.
 // Files: expressions.cc, messages.cc, casts.cc, constructors.cc, operators.cc, literals.cc, calls.cc, special_calls.cc, aggregate_calls.cc, window_calls.cc,
-//   subqueries.cc; from.cc, tables.cc, views.cc, joins.cc; select.cc, select_items.cc, order.cc, grouping.cc, set_operations.cc, pipes.cc.
+//   subqueries.cc; from.cc, tables.cc, views.cc, series.cc, joins.cc; select.cc, select_items.cc, order.cc, grouping.cc, set_operations.cc, pipes.cc.
 // Threads: not for several threads.
 #pragma once
 
@@ -323,14 +323,20 @@ class QueryBinder {
                                             const std::vector<Position>& positions);
   absl::Status BindHints(const std::vector<Hint>& hints, std::vector<std::string>* names) const;
 
-  // --- FROM (from.cc, tables.cc, joins.cc).
+  // --- FROM (from.cc, tables.cc, series.cc, joins.cc).
   absl::StatusOr<Relation> BindFrom(const FromItem& item, const Scope* outer);
   absl::StatusOr<Relation> BindTable(const FromItem& item, const Scope* outer);
   absl::Status TableNotFound(const FromItem& item, std::string_view name) const;
   // Whether find_table and find_view know no such name.
   bool IsUnknown(std::string_view name) const;
+  // series.NAME (series.cc).
+  absl::StatusOr<Relation> BindSeries(const FromItem& item);
+  void AddSeries(const FoundSeries& series);
+  absl::Status CheckTemporalOfSeries(const FromItem& item, const TemporalArguments& temporal) const;
   absl::Status BindTemporal(const FromItem& item, TemporalArguments* temporal);
   absl::Status CheckTemporal(const FromItem& item, const TemporalArguments& temporal) const;
+  // What arguments of tables and of series have in common.
+  absl::Status CheckBounds(Position position, const TemporalArguments& temporal) const;
   absl::StatusOr<Relation> BindUnpack(Relation input, std::string_view alias, Position position);
   absl::StatusOr<Relation> BindJoin(const FromItem& item, Relation left, const Scope* outer);
   // `item`: the array, or a join whose right side is one.
@@ -386,6 +392,7 @@ class QueryBinder {
   std::vector<BundleUse> bundles_;
   size_t view_depth_ = 0;       // how many views this query lies in
   size_t view_text_bytes_ = 0;  // of all queries of views so far
+  std::vector<FoundSeries> series_;
   // Where references stand, and how they are written, for errors.  An entry may be of an expression that is gone.
   struct Mention {
     Position position;

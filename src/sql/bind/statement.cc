@@ -62,6 +62,7 @@ absl::StatusOr<BoundQuery> QueryBinder::BindStatement(const Statement& statement
   query.views = std::move(views_);
   query.named = std::move(named_);
   query.bundles = std::move(bundles_);
+  query.series = std::move(series_);
   return query;
 }
 

@@ -67,6 +67,8 @@ const Type* HistoryValue(const Type& type) {
   return is_history ? &fields[1].type : nullptr;
 }
 
+bool IsSeriesPath(const Path& path) { return path.parts.size() == 2 && SameName(path.parts[0], "series"); }
+
 std::string PathText(const Path& path) {
   std::string text;
   for (const std::string& part : path.parts) text += (text.empty() ? "" : ".") + part;
@@ -112,6 +114,12 @@ absl::StatusOr<Relation> QueryBinder::BindTable(const FromItem& item, const Scop
   }
   absl::StatusOr<TableSchemaRef> table =
       options_.find_table == nullptr ? absl::NotFoundError("") : options_.find_table(name);
+  // A table or a view may have such a name, too; whoever may not read these may read the series.
+  const bool is_other = absl::IsNotFound(table.status()) || absl::IsPermissionDenied(table.status());
+  if (IsSeriesPath(item.path) && is_other &&
+      (options_.find_view == nullptr || !options_.find_view(name).ok())) {
+    return BindSeries(item);
+  }
   if (absl::IsNotFound(table.status())) return BindView(item, name);
   if (!table.ok()) return table.status();
   AddTable(*table, &tables_);
@@ -123,6 +131,7 @@ absl::StatusOr<Relation> QueryBinder::BindTable(const FromItem& item, const Scop
   plan->scan->hints = hints_;
   SONDE_TRY(BindHints(item.hints, &plan->scan->hints));
   SONDE_TRY(BindTemporal(item, &plan->scan->temporal));
+  SONDE_TRY(CheckTemporal(item, plan->scan->temporal));
   Relation relation;
   AddKeyColumns(**table, plan->scan.get(), &relation.names);
   for (const FamilySchema& family : (*table)->families) {
@@ -189,7 +198,7 @@ absl::Status QueryBinder::BindTemporal(const FromItem& item, TemporalArguments* 
     }
     SONDE_TRY_SET(*place, Coerce(std::move(value), wanted, argument.value->position));
   }
-  return CheckTemporal(item, *temporal);
+  return absl::OkStatus();
 }
 
 absl::Status QueryBinder::CheckTemporal(const FromItem& item, const TemporalArguments& temporal) const {
@@ -208,6 +217,10 @@ absl::Status QueryBinder::CheckTemporal(const FromItem& item, const TemporalArgu
       return Error(position, fmt::format("Argument {} needs with_history => TRUE", name));
     }
   }
+  return CheckBounds(position, temporal);
+}
+
+absl::Status QueryBinder::CheckBounds(Position position, const TemporalArguments& temporal) const {
   if (temporal.after != nullptr && temporal.after_or_equal != nullptr) {
     return Error(position, "Arguments after and after_or_equal cannot be used together");
   }

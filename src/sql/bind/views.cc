@@ -87,6 +87,7 @@ absl::StatusOr<Relation> QueryBinder::BindQueryOf(const LogicalViewRef& view) {
   error_of_all_rows_.Update(binder.error_of_all_rows_);
   for (const TableSchemaRef& table : binder.tables_) AddTable(table, &tables_in_views_);
   for (const TableSchemaRef& table : binder.tables_in_views_) AddTable(table, &tables_in_views_);
+  for (const FoundSeries& series : binder.series_) AddSeries(series);
   binder.views_.push_back(view);
   for (LogicalViewRef& other : binder.views_) {
     bool is_known = false;

@@ -17,6 +17,7 @@
 #include "sql/scan/number_unpack.h"
 #include "sql/scan/scan.h"
 #include "sql/scan/scan_cells.h"
+#include "sql/series/series_scan.h"
 
 namespace sonde::sql {
 
@@ -36,6 +37,8 @@ absl::StatusOr<OperatorPtr> BuildOperators(const QueryScope* scope, const Plan& 
       return MakeSingleRow(scope);
     case Plan::Kind::kScan:
       return MakeScan(scope, plan);
+    case Plan::Kind::kSeries:
+      return MakeSeriesScan(scope, plan);
     case Plan::Kind::kUnpack:
       return MakeUnpack(scope, plan, std::move(inputs[0]));
     case Plan::Kind::kUnnest:

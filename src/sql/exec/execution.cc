@@ -14,6 +14,7 @@
 #include "sql/exec/subquery.h"
 #include "sql/operator/divided_stream.h"
 #include "sql/operator/execution_state.h"
+#include "sql/series/series_parts.h"
 
 namespace sonde::sql {
 namespace {
@@ -40,6 +41,7 @@ class PlanExecution final : public Execution {
     state_.evaluation.parameters = std::move(parameters);
     state_.evaluation.run_query = [this](const Plan& plan, absl::Span<const rows::Batch> outer,
                                          Arena* arena) { return subqueries_.Run(plan, outer, arena); };
+    state_.divide_series = [this](const Plan::SeriesScan& scan) { return DivideSeries(&scope_, scan); };
     scope_.state = &state_;
     scope_.idle_workers = environment.idle_workers;
   }

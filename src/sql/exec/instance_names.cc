@@ -4,10 +4,12 @@
 
 #include <utility>
 
+#include "series/known/declaration_store.h"
+
 namespace sonde::sql {
 
-InstanceNames::InstanceNames(const Catalog* catalog, BundleFinder* bundles, std::string instance,
-                             Dialect dialect, MayRead may_read)
+InstanceNames::InstanceNames(const Catalog* catalog, BundleFinder* bundles, SeriesFinder* series,
+                             std::string instance, Dialect dialect, MayRead may_read)
     : catalog_(catalog), instance_(std::move(instance)), may_read_(std::move(may_read)) {
   in_views_.dialect = dialect;
   in_views_.find_table = [this](std::string_view id) { return catalog_->Find(TableNamed(id)); };
@@ -15,6 +17,8 @@ InstanceNames::InstanceNames(const Catalog* catalog, BundleFinder* bundles, std:
   in_views_.find_bundle = [bundles](const TableSchema& table, std::string_view id) {
     return bundles->Find(table, id);
   };
+  if (series == nullptr) return;
+  in_views_.find_series = [this, series](std::string_view name) { return series->Find(instance_, name); };
 }
 
 std::string InstanceNames::TableNamed(std::string_view id) const {
@@ -33,6 +37,18 @@ absl::StatusOr<TableSchemaRef> InstanceNames::FindTable(std::string_view id) con
   return table;
 }
 
+absl::StatusOr<FoundSeries> InstanceNames::FindSeries(std::string_view name) const {
+  absl::StatusOr<FoundSeries> series = in_views_.find_series(name);
+  if (absl::IsNotFound(series.status())) {
+    if (absl::Status status = Check(TableNamed(series::kDeclarationsTable)); !status.ok()) return status;
+  }
+  if (!series.ok()) return series;
+  for (const std::string& table : series->tables) {
+    if (absl::Status status = Check(table); !status.ok()) return status;
+  }
+  return series;
+}
+
 BindOptions InstanceNames::Options(std::vector<QueryParameter> parameters) const {
   BindOptions options = in_views_;
   options.find_table = [this](std::string_view id) { return FindTable(id); };
@@ -44,6 +60,9 @@ BindOptions InstanceNames::Options(std::vector<QueryParameter> parameters) const
     if (absl::Status status = Check(TableNamed(id)); !status.ok()) return status;
     return Check((*view)->name);
   };
+  if (in_views_.find_series) {
+    options.find_series = [this](std::string_view name) { return FindSeries(name); };
+  }
   options.in_views = &in_views_;
   options.parameters = std::move(parameters);
   return options;

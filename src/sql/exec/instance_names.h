@@ -1,6 +1,6 @@
-// What the names in the FROM clauses of a query stand for: tables and logical views of an instance, for the binder.
+// What the names in the FROM clauses of a query stand for: tables, logical views and series of an instance, for the binder.
 //
-//   const InstanceNames names(&catalog, &bundles, instance, Dialect::kSonde, may_read);
+//   const InstanceNames names(&catalog, &bundles, &series, instance, Dialect::kSonde, may_read);
 //   absl::StatusOr<BoundQuery> query = ParseAndBind(text, names.Options(parameters));
 //
 // Rights: whoever asks needs a right to read what the query names.  What the query of a view reads from is read with the right of those
@@ -17,6 +17,7 @@
 #include "catalog/catalog.h"
 #include "sql/bind/binder.h"
 #include "sql/exec/bundle_finder.h"
+#include "sql/exec/series_finder.h"
 
 namespace sonde::sql {
 
@@ -25,9 +26,10 @@ class InstanceNames {
   // Says whether the one who asks may read a table or view of this full name.
   using MayRead = std::function<absl::Status(std::string_view resource)>;
 
-  // `instance`: projects/P/instances/I.  `may_read`: null: everything may be read.  Pointers must outlive this.
-  InstanceNames(const Catalog* catalog, BundleFinder* bundles, std::string instance, Dialect dialect,
-                MayRead may_read = {});
+  // `instance`: projects/P/instances/I.  `series`: null: there are none.  `may_read`: null: everything may be read.  Pointers must
+  // outlive this.
+  InstanceNames(const Catalog* catalog, BundleFinder* bundles, SeriesFinder* series, std::string instance,
+                Dialect dialect, MayRead may_read = {});
   InstanceNames(const InstanceNames&) = delete;
   InstanceNames& operator=(const InstanceNames&) = delete;
 
@@ -41,6 +43,8 @@ class InstanceNames {
   std::string TableNamed(std::string_view id) const;
   std::string ViewNamed(std::string_view id) const;
   absl::StatusOr<TableSchemaRef> FindTable(std::string_view id) const;
+  // Needs a right to read the tables of the series; where there is no such series, those that have the declarations.
+  absl::StatusOr<FoundSeries> FindSeries(std::string_view name) const;
 
   const Catalog* const catalog_;
   const std::string instance_;

@@ -15,7 +15,8 @@
 namespace sonde::sql {
 
 absl::Status LocalSql::Ask(const Question& question, AnswerSink* sink) {
-  const InstanceNames names(&tables_->catalog(), &bundles_, instance_, dialect_);
+  const InstanceNames names(&tables_->catalog(), &bundles_, series_.has_value() ? &*series_ : nullptr,
+                            instance_, dialect_);
   std::vector<QueryParameter> parameters;
   std::vector<Value> values;
   for (const Question::Parameter& parameter : question.parameters) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "sql/access/sql_access.h"
 #include "sql/bind/binder.h"
 #include "sql/exec/bundle_finder.h"
+#include "sql/exec/series_finder.h"
 #include "sql/spill/spill_space.h"
 #include "table/tables.h"
 
@@ -30,7 +32,9 @@ class LocalSql final : public SqlAccess {
         instance_(std::move(instance)),
         dialect_(dialect),
         bundles_(tables_ == nullptr ? nullptr : &tables_->catalog()),
-        spill_(std::move(spill)) {}
+        spill_(std::move(spill)) {
+    if (tables_ != nullptr) series_.emplace(tables_.get());
+  }
 
   absl::Status Ask(const Question& question, AnswerSink* sink) override;
   absl::StatusOr<std::vector<std::string>> ListViews() override;
@@ -40,6 +44,7 @@ class LocalSql final : public SqlAccess {
   const std::string instance_;
   const Dialect dialect_;
   BundleFinder bundles_;
+  std::optional<SeriesFinder> series_;  // nothing: there are no tables
   const std::unique_ptr<SpillSpace> spill_;
 };
 

@@ -21,7 +21,8 @@ class LogicalViewTest : public ExecTest {
   std::string Ask(std::string_view sql, const ViewParameters& parameters = {},
                   const InstanceNames::MayRead& may_read = {}) {
     BundleFinder bundles(catalog_.get());
-    const InstanceNames names(catalog_.get(), &bundles, "projects/p/instances/i", Dialect::kSonde, may_read);
+    const InstanceNames names(catalog_.get(), &bundles, /*series=*/nullptr, "projects/p/instances/i",
+                              Dialect::kSonde, may_read);
     const absl::StatusOr<BoundQuery> query = ParseAndBind(sql, names.Options());
     if (!query.ok()) return query.status().ToString();
     ExecutionEnvironment environment = Environment();

@@ -68,7 +68,7 @@ absl::Status SqlAnswer::Begin(SqlRequest request, std::function<absl::Status()> 
 }
 
 absl::Status SqlAnswer::Start(std::function<absl::Status()> interrupted, const MayRead& may_read) {
-  const InstanceNames names(&service_.tables->catalog(), service_.bundles,
+  const InstanceNames names(&service_.tables->catalog(), service_.bundles, service_.series,
                             fmt::format("projects/{}/instances/{}", request_.project, request_.instance),
                             service_.dialect, may_read);
   std::vector<QueryParameter> parameters;

@@ -30,6 +30,7 @@
 #include "sql/exec/bundle_finder.h"
 #include "sql/exec/execution.h"
 #include "sql/exec/instance_names.h"
+#include "sql/exec/series_finder.h"
 #include "sql/http/sql_request.h"
 #include "sql/output/answer_writer.h"
 #include "sql/spill/spill_space.h"
@@ -47,6 +48,7 @@ struct SqlService {
   Tables* tables = nullptr;
   Dialect dialect = Dialect::kSonde;
   BundleFinder* bundles = nullptr;
+  SeriesFinder* series = nullptr;
   Admission* admission = nullptr;       // where the memory of queries counts
   SpillSpace* spill = nullptr;          // where rows go for which there is no memory; null: nowhere
   IdleWorkers* idle_workers = nullptr;  // who read parts of queries; null: each is one thread's work

@@ -37,6 +37,7 @@ class SqlRoutesTest : public testing::Test {
     AddSqlRoutes({.tables = &tables_,
                   .dialect = dialect,
                   .bundles = &bundles_,
+                  .series = &series_,
                   .admission = admission_.get(),
                   .requests = &requests_,
                   .queries = &queries_,
@@ -104,6 +105,7 @@ class SqlRoutesTest : public testing::Test {
   BundleFinder bundles_{catalog_.get()};
   SystemClock clock_;
   Tables tables_{engine_.get(), catalog_.get(), &clock_, /*seed=*/1};
+  SeriesFinder series_{&tables_};
   TableSchemaRef schema_;
   std::unique_ptr<Admission> admission_;
   RequestMetrics requests_;

@@ -35,15 +35,15 @@ bool AreSame(const std::vector<ExpressionPtr>& expressions) {
                              [](const ExpressionPtr& expression) { return IsSameOnAllThreads(*expression); });
 }
 
-const Plan::Scan* ScanBelow(const Plan& plan) {
+const Plan* SourceBelow(const Plan& plan) {
   const Plan* at = &plan;
-  while (at->kind != Plan::Kind::kScan) {
+  while (at->kind != Plan::Kind::kScan && at->kind != Plan::Kind::kSeries) {
     const bool is_by_row = at->kind == Plan::Kind::kFilter || at->kind == Plan::Kind::kProject ||
                            at->kind == Plan::Kind::kUnpack || at->kind == Plan::Kind::kUnnest;
     if (!is_by_row || !AreSame(at->expressions)) return nullptr;
     at = at->inputs[0].get();
   }
-  return at->scan.get();
+  return at;
 }
 
 // The family whose pages say how the rows lie; null: the table has none.  Where no cell is read, any will do: parts are ranges of
@@ -68,16 +68,22 @@ bool IsSameOnAllThreads(const Expression& expression) {
 bool DividedRows::Fits(const QueryScope& scope, const Plan& plan) {
   if (scope.idle_workers == nullptr || scope.idle_workers->helpers() == 0) return false;
   if (scope.state->tables == nullptr) return false;
-  const Plan::Scan* const scan = ScanBelow(plan);
-  return scan != nullptr && !scan->reversed && FamilyOf(*scan) != nullptr && IsOfTemporal(scan->temporal) &&
-         AreSame(scan->time_conditions);
+  const Plan* const source = SourceBelow(plan);
+  if (source == nullptr) return false;
+  if (source->kind == Plan::Kind::kSeries) {
+    return scope.state->divide_series && !source->series->IsOfNewest() &&
+           IsOfTemporal(source->series->temporal) && AreSame(source->series->conditions);
+  }
+  const Plan::Scan& scan = *source->scan;
+  return !scan.reversed && FamilyOf(scan) != nullptr && IsOfTemporal(scan.temporal) &&
+         AreSame(scan.time_conditions);
 }
 
 DividedRows::DividedRows(const QueryScope* scope, const Plan& plan, BuildPart build, MakeFold make_fold,
                          bool keeps_places)
     : scope_(scope),
       plan_(plan),
-      scan_(*ScanBelow(plan)),
+      source_(*SourceBelow(plan)),
       build_(std::move(build)),
       make_fold_(std::move(make_fold)),
       keeps_places_(keeps_places) {}
@@ -157,16 +163,24 @@ absl::Status DividedRows::DoPart(const PartsInOrder& all, size_t part_of_all) {
 
 void DividedRows::Begin() {
   if (std::exchange(has_begun_, true)) return;
-  absl::StatusOr<std::vector<RowRange>> ranges = KeyRanges(scan_, *scope_->evaluation());
   // An error is the whole's, which meets it, too.
-  if (ranges.ok()) left_ = *std::move(ranges);
+  if (source_.kind == Plan::Kind::kSeries) {
+    absl::StatusOr<std::unique_ptr<DividedSource>> series = scope_->state->divide_series(*source_.series);
+    if (series.ok() && *series != nullptr) series_ = *std::move(series);
+    if (series_ != nullptr) left_ = series_->ranges();
+  } else {
+    absl::StatusOr<std::vector<RowRange>> ranges = KeyRanges(*source_.scan, *scope_->evaluation());
+    if (ranges.ok()) left_ = *std::move(ranges);
+  }
   reads_all_ = IsWholeTable(left_);
 }
 
 bool DividedRows::Divide() {
   if (left_.empty()) return false;
   absl::StatusOr<DividedRanges> divided =
-      scope_->state->tables->Divide(*scan_.table, *FamilyOf(scan_), left_);
+      series_ != nullptr
+          ? series_->Divide(left_)
+          : scope_->state->tables->Divide(*source_.scan->table, *FamilyOf(*source_.scan), left_);
   // An error is the reader's, who meets it.
   if (!divided.ok() || divided->parts.size() < 2) return false;
   divided_ = *std::move(divided);
@@ -250,8 +264,11 @@ absl::StatusOr<PartFold*> DividedRows::NextPart(Operator* whole) {
 }
 
 void DividedRows::NoteDivided() {
-  if (!divided_once_ || !reads_all_ || !left_.empty()) return;
-  scope_->state->tables->NoteFullScan(*scan_.table, static_cast<int64_t>(rows_read_), scope_->state->caller);
+  if (!divided_once_ || !left_.empty()) return;
+  if (series_ != nullptr) return series_->NoteDivided(rows_read_);
+  if (!reads_all_) return;
+  scope_->state->tables->NoteFullScan(*source_.scan->table, static_cast<int64_t>(rows_read_),
+                                      scope_->state->caller);
 }
 
 void DividedRows::EndParts() {

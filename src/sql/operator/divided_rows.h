@@ -28,6 +28,7 @@
 #include "model/divided_ranges.h"
 #include "model/row_range.h"
 #include "rows/batch.h"
+#include "sql/operator/divided_source.h"
 #include "sql/operator/execution_state.h"
 #include "sql/operator/operator.h"
 #include "sql/plan/plan.h"
@@ -55,7 +56,7 @@ class DividedRows {
  public:
   using MakeFold = std::function<absl::StatusOr<std::unique_ptr<PartFold>>(const QueryScope* scope)>;
 
-  // Whether the rows of `plan` can be read in parts: a scan in the order of keys, below operators that look at one row at a
+  // Whether the rows of `plan` can be read in parts: a scan in the order of keys, of a table or a series, below operators that look at one row at a
   // time, whose expressions give the same on every thread; and the scope has helpers.
   static bool Fits(const QueryScope& scope, const Plan& plan);
 
@@ -120,7 +121,7 @@ class DividedRows {
 
   const QueryScope* const scope_;
   const Plan& plan_;
-  const Plan::Scan& scan_;
+  const Plan& source_;  // the scan that is divided: kScan or kSeries
   const BuildPart build_;
   const MakeFold make_fold_;
   const bool keeps_places_;
@@ -131,7 +132,8 @@ class DividedRows {
   bool is_over_ = false;  // no more parts
   bool reads_rest_ = false;
   bool reads_all_ = false;
-  std::vector<RowRange> left_;  // behind the parts at hand
+  std::unique_ptr<DividedSource> series_;  // of a series that can be divided
+  std::vector<RowRange> left_;             // behind the parts at hand
   DividedRanges divided_;
   std::vector<std::unique_ptr<Reader>> done_;
   std::unique_ptr<Reader> taken_;

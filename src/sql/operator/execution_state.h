@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,8 @@
 #include "rows/held_memory.h"
 #include "rows/work_check.h"
 #include "sql/expression/evaluator.h"
+#include "sql/operator/divided_source.h"
+#include "sql/plan/plan.h"
 #include "sql/spill/spill_space.h"
 #include "table/tables.h"
 
@@ -38,6 +41,9 @@ struct ExecutionState {
   const std::vector<RowRange>* scan_ranges =
       nullptr;  // in normal form: what scans read; null: what their plans say
   std::function<std::string()> caller;
+  // What can be read in parts of a series; null: nothing.  Unset: no series are divided.
+  std::function<absl::StatusOr<std::unique_ptr<DividedSource>>(const Plan::SeriesScan& scan)> divide_series =
+      {};
   // Rows of tables that scans have read so far.  Any thread may add to it.
   mutable std::atomic<uint64_t> rows_scanned = 0;
 

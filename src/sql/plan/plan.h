@@ -16,6 +16,7 @@
 #include "base/number_bytes.h"
 #include "catalog/catalog.h"
 #include "model/row_range.h"
+#include "series/known/known_series.h"
 #include "sql/expression/expression.h"
 #include "sql/value/type.h"
 
@@ -41,6 +42,27 @@ struct ScanColumn {
   std::string family;
   std::string qualifier;
   NumberBytes written = NumberBytes::kDecimalText;
+  Type type;
+};
+
+// A declared or open series, as it was when a query was bound.
+struct FoundSeries {
+  series::KnownSeriesRef known;
+  std::string instance;             // projects/P/instances/I, which has the series
+  uint64_t fingerprint = 0;         // of the declaration
+  std::vector<std::string> tables;  // the full names of those that it is read from
+};
+
+// A column that a scan of a series gives.
+struct SeriesColumn {
+  enum class Kind : uint8_t {
+    kTag,  // tag `index`, or of an open series label `index`: STRING, which is NULL where the label is absent; INT64
+    kTime,    // TIMESTAMP
+    kField,   // field `index`: INT64, FLOAT64 or STRING
+    kLabels,  // of an open series: MAP<STRING, STRING> of the labels that are there
+  };
+  Kind kind = Kind::kTime;
+  size_t index = 0;
   Type type;
 };
 
@@ -97,6 +119,7 @@ struct Plan {
   enum class Kind : uint8_t {
     kSingleRow,  // one row without columns
     kScan,       // `scan`
+    kSeries,     // `series`: a row for each point
     kUnpack,  // of rows with history, one row for each time: `history`; gives the input's columns, then _timestamp
     kUnnest,  // for each row of the input the elements of the array `expressions[0]`: the input's columns, the element, with_offset its number.
               // `is_outer`: a row whose array is empty or NULL comes once, with NULL
@@ -127,6 +150,19 @@ struct Plan {
     std::vector<ExpressionPtr> time_conditions;
     std::vector<std::string> hints;
   };
+  struct SeriesScan {
+    FoundSeries series;
+    std::vector<SeriesColumn> columns;
+    // as_of: the newest point of each series at or before that time.  latest_n: the newest points of each series.  None has
+    // with_history.
+    TemporalArguments temporal;
+    // Conditions on tags and the time that every row fulfils which comes further.  They read the columns of the scan.
+    std::vector<ExpressionPtr> conditions;
+    // A point counts if it has one of its fields, whichever are read; false: only points with one of the columns matter to the plan.
+    bool needs_all_points = true;
+
+    bool IsOfNewest() const { return temporal.as_of != nullptr || temporal.latest_n != nullptr; }
+  };
   // A column of kUnpack's input that has a history.
   struct History {
     size_t column = 0;
@@ -138,6 +174,7 @@ struct Plan {
   std::vector<PlanPtr> inputs;
   std::vector<ExpressionPtr> expressions;
   std::unique_ptr<Scan> scan;
+  std::unique_ptr<SeriesScan> series;
   std::vector<History> history;
   bool with_offset = false;
   bool is_outer = false;
@@ -180,7 +217,8 @@ struct BoundQuery {
   std::vector<LogicalViewRef> views;   // all that the query reads from, also inside of views; each once
   // The full names of the tables and views that the text itself names.  Whoever asks needs a right to read them, and no others.
   std::vector<std::string> named;
-  std::vector<BundleUse> bundles;  // whose types it names, each once
+  std::vector<BundleUse> bundles;   // whose types it names, each once
+  std::vector<FoundSeries> series;  // all that the query reads from, also inside of views; each once
 };
 
 }  // namespace sonde::sql

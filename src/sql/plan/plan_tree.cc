@@ -80,17 +80,33 @@ WindowItem CloneWindow(const WindowItem& item) {
   return copy;
 }
 
+TemporalArguments CloneTemporal(const TemporalArguments& temporal) {
+  TemporalArguments copy;
+  copy.with_history = temporal.with_history;
+  copy.as_of = CloneOrNull(temporal.as_of);
+  copy.after = CloneOrNull(temporal.after);
+  copy.after_or_equal = CloneOrNull(temporal.after_or_equal);
+  copy.before = CloneOrNull(temporal.before);
+  copy.before_or_equal = CloneOrNull(temporal.before_or_equal);
+  copy.latest_n = CloneOrNull(temporal.latest_n);
+  return copy;
+}
+
+std::unique_ptr<Plan::SeriesScan> CloneSeries(const Plan::SeriesScan& scan) {
+  auto copy = std::make_unique<Plan::SeriesScan>();
+  copy->series = scan.series;
+  copy->columns = scan.columns;
+  copy->temporal = CloneTemporal(scan.temporal);
+  copy->conditions = CloneAll(scan.conditions);
+  copy->needs_all_points = scan.needs_all_points;
+  return copy;
+}
+
 std::unique_ptr<Plan::Scan> CloneScan(const Plan::Scan& scan) {
   auto copy = std::make_unique<Plan::Scan>();
   copy->table = scan.table;
   copy->columns = scan.columns;
-  copy->temporal.with_history = scan.temporal.with_history;
-  copy->temporal.as_of = CloneOrNull(scan.temporal.as_of);
-  copy->temporal.after = CloneOrNull(scan.temporal.after);
-  copy->temporal.after_or_equal = CloneOrNull(scan.temporal.after_or_equal);
-  copy->temporal.before = CloneOrNull(scan.temporal.before);
-  copy->temporal.before_or_equal = CloneOrNull(scan.temporal.before_or_equal);
-  copy->temporal.latest_n = CloneOrNull(scan.temporal.latest_n);
+  copy->temporal = CloneTemporal(scan.temporal);
   copy->key_conditions = CloneAll(scan.key_conditions);
   copy->reversed = scan.reversed;
   copy->needs_all_rows = scan.needs_all_rows;
@@ -163,6 +179,7 @@ void FinishSubqueries(ExpressionPtr* expression) {
 
 size_t InputWidth(const Plan& plan) {
   if (plan.kind == Plan::Kind::kScan) return plan.scan->columns.size();
+  if (plan.kind == Plan::Kind::kSeries) return plan.series->columns.size();
   size_t width = 0;
   for (const PlanPtr& input : plan.inputs) width += input->types.size();
   return width;
@@ -207,12 +224,18 @@ void ForEachExpression(Plan* plan, absl::FunctionRef<void(ExpressionPtr*)> visit
   one(plan->offset);
   sort(plan->asof_order);
   one(plan->condition);
-  if (plan->scan == nullptr) return;
-  TemporalArguments& temporal = plan->scan->temporal;
-  for (ExpressionPtr* argument : {&temporal.as_of, &temporal.after, &temporal.after_or_equal,
-                                  &temporal.before, &temporal.before_or_equal, &temporal.latest_n}) {
-    one(*argument);
+  const auto temporal = [&one](TemporalArguments& of) {
+    for (ExpressionPtr* argument :
+         {&of.as_of, &of.after, &of.after_or_equal, &of.before, &of.before_or_equal, &of.latest_n}) {
+      one(*argument);
+    }
+  };
+  if (plan->series != nullptr) {
+    temporal(plan->series->temporal);
+    all(plan->series->conditions);
   }
+  if (plan->scan == nullptr) return;
+  temporal(plan->scan->temporal);
   all(plan->scan->key_conditions);
   all(plan->scan->time_conditions);
 }
@@ -335,6 +358,7 @@ PlanPtr ClonePlan(const Plan& plan) {
   for (const PlanPtr& input : plan.inputs) copy->inputs.push_back(ClonePlan(*input));
   copy->expressions = CloneAll(plan.expressions);
   if (plan.scan != nullptr) copy->scan = CloneScan(*plan.scan);
+  if (plan.series != nullptr) copy->series = CloneSeries(*plan.series);
   copy->history = plan.history;
   copy->with_offset = plan.with_offset;
   copy->is_outer = plan.is_outer;

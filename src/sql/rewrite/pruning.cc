@@ -28,6 +28,7 @@ class Narrower {
   absl::Status NarrowExactly(PlanPtr* plan, const Needs& needs);
 
   void NarrowScan(Plan* plan, const Needs& needs, Places* places) const;
+  static void NarrowSeries(Plan* plan, const Needs& needs, Places* places);
   absl::Status NarrowThrough(Plan* plan, const Needs& needs, Places* places);
   absl::Status NarrowProject(PlanPtr* plan, const Needs& needs, Places* places);
   absl::Status NarrowAggregate(Plan* plan, const Needs& needs, Places* places);
@@ -183,6 +184,9 @@ absl::Status Narrower::Narrow(PlanPtr* plan, const Needs& needs, Places* places)
     case Plan::Kind::kScan:
       NarrowScan(plan->get(), needs, places);
       return absl::OkStatus();
+    case Plan::Kind::kSeries:
+      NarrowSeries(plan->get(), needs, places);
+      return absl::OkStatus();
     case Plan::Kind::kFilter:
     case Plan::Kind::kSort:
     case Plan::Kind::kLimit:
@@ -221,6 +225,18 @@ void Narrower::NarrowScan(Plan* plan, const Needs& needs, Places* places) const 
     columns.push_back(std::move(column));
   }
   plan->scan->columns = std::move(columns);
+}
+
+void Narrower::NarrowSeries(Plan* plan, const Needs& needs, Places* places) {
+  std::vector<SeriesColumn> columns;
+  plan->types.clear();
+  for (const Need& need : needs.list()) {
+    DCHECK(!need.access.has_value());
+    places->push_back(columns.size());
+    columns.push_back(plan->series->columns[need.column]);
+    plan->types.push_back(columns.back().type);
+  }
+  plan->series->columns = std::move(columns);
 }
 
 // Operators that give the columns of their input, and maybe some more behind them.

@@ -4,6 +4,7 @@
 #include "sql/plan/constant.h"
 #include "sql/plan/plan_tree.h"
 #include "sql/plan/try.h"
+#include "sql/rewrite/newest_points.h"
 #include "sql/rewrite/pruning.h"
 #include "sql/rewrite/pushdown.h"
 #include "sql/rewrite/scan_facts.h"
@@ -22,6 +23,7 @@ void FoldPlan(Plan* plan) {
 absl::Status Rewrite(const RewriteOptions& options, PlanPtr* plan) {
   FoldPlan(plan->get());
   PushFilters(plan);
+  if (options.newest_points) UseNewestPoints(plan);
   SONDE_TRY(NarrowColumns(options, plan));
   CollectScanFacts(plan);
   return absl::OkStatus();

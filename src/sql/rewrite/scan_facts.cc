@@ -141,6 +141,15 @@ std::vector<size_t> CellsOf(const Plan::Scan& scan) {
   return cells;
 }
 
+// The columns of a series' scan that are NULL in a point without values.
+std::vector<size_t> FieldsOf(const Plan::SeriesScan& scan) {
+  std::vector<size_t> fields;
+  for (size_t i = 0; i < scan.columns.size(); ++i) {
+    if (scan.columns[i].kind == SeriesColumn::Kind::kField) fields.push_back(i);
+  }
+  return fields;
+}
+
 bool IsPlain(const Expression& condition) {
   return !HasVolatile(condition) && !HasOuter(condition) && !HasSubquery(condition);
 }
@@ -157,6 +166,25 @@ void CollectKeyConditions(const Expression& condition, Plan::Scan* scan) {
         return kind == ScanColumn::Kind::kKey || kind == ScanColumn::Kind::kKeyField;
       });
   if (is_of_key && IsPlain(condition)) scan->key_conditions.push_back(CloneDeep(condition));
+}
+
+// Conditions on the time and on values do not go before the newest points.
+void CollectSeriesConditions(const Expression& condition, Plan::SeriesScan* scan) {
+  if (condition.kind == Expression::Kind::kAnd) {
+    for (const ExpressionPtr& argument : condition.arguments) CollectSeriesConditions(*argument, scan);
+    return;
+  }
+  const std::vector<size_t> columns = ReferencesOf(condition);
+  const bool is_narrowing = !columns.empty() && std::ranges::all_of(columns, [scan](size_t column) {
+    const SeriesColumn::Kind kind = scan->columns[column].kind;
+    return kind == SeriesColumn::Kind::kTag || (kind == SeriesColumn::Kind::kTime && !scan->IsOfNewest());
+  });
+  if (is_narrowing && IsPlain(condition)) scan->conditions.push_back(CloneDeep(condition));
+}
+
+void OfSeriesFilter(const Expression& condition, Plan::SeriesScan* scan) {
+  CollectSeriesConditions(condition, scan);
+  if (!scan->IsOfNewest() && IsNullRejecting(condition, FieldsOf(*scan))) scan->needs_all_points = false;
 }
 
 // Whether no expression looks into a history, so that fewer cells change nothing but the histories themselves.
@@ -210,6 +238,7 @@ void OfFilter(Plan* filter) {
     CollectKeyConditions(condition, input.scan.get());
     if (IsNullRejecting(condition, CellsOf(*input.scan))) input.scan->needs_all_rows = false;
   }
+  if (input.kind == Plan::Kind::kSeries) OfSeriesFilter(condition, input.series.get());
   if (input.kind != Plan::Kind::kUnpack) return;
   Plan::Scan* const scan = ScanBelow(&input);
   if (scan == nullptr) return;
@@ -229,14 +258,20 @@ void OfUnpack(Plan* unpack) {
 // Rows without values do not matter to a total that leaves NULL out.
 void OfAggregate(Plan* aggregate) {
   const Plan& input = *aggregate->inputs[0];
-  if (input.kind != Plan::Kind::kScan || !aggregate->expressions.empty() || aggregate->aggregates.empty())
-    return;
-  const std::vector<size_t> cells = CellsOf(*input.scan);
+  const bool is_series = input.kind == Plan::Kind::kSeries && !input.series->IsOfNewest();
+  if (input.kind != Plan::Kind::kScan && !is_series) return;
+  if (!aggregate->expressions.empty() || aggregate->aggregates.empty()) return;
+  const std::vector<size_t> cells = is_series ? FieldsOf(*input.series) : CellsOf(*input.scan);
   const bool leaves_out = std::ranges::all_of(aggregate->aggregates, [&cells](const AggregateItem& item) {
     return item.function != nullptr && !item.function->takes_nulls && item.having == nullptr &&
            !item.arguments.empty() && IsNullWith(*item.arguments[0], cells);
   });
-  if (leaves_out) input.scan->needs_all_rows = false;
+  if (!leaves_out) return;
+  if (is_series) {
+    input.series->needs_all_points = false;
+  } else {
+    input.scan->needs_all_rows = false;
+  }
 }
 
 // The scan whose row key a column is, if its rows come in the order of the scan; null: there is none.

@@ -62,8 +62,8 @@ absl::Status CheckQueryIsSet(const std::string& query) {
 absl::Status BindLogicalView(const SqlViewParts& parts, const sql::InstanceNames::MayRead& may_read,
                              LogicalViewRecord* view) {
   if (absl::Status status = CheckQueryIsSet(view->query); !status.ok()) return status;
-  const sql::InstanceNames names(parts.catalog, parts.bundles, std::string(InstanceOfSqlView(view->name)),
-                                 parts.dialect, may_read);
+  const sql::InstanceNames names(parts.catalog, parts.bundles, /*series=*/nullptr,
+                                 std::string(InstanceOfSqlView(view->name)), parts.dialect, may_read);
   sql::BindOptions options = names.Options();
   options.defines = view->name;
   absl::StatusOr<sql::BoundQuery> query = sql::ParseAndBind(view->query, options);

@@ -29,9 +29,10 @@ void AppendFacts(const RowKeySchema& schema, std::string* facts) {
   }
 }
 
-// What a query's binding has used of its tables, of its views and of schema bundles.
+// What a query's binding has used of its tables, of its views, of schema bundles and of series.
 uint64_t FingerprintOf(const std::vector<TableSchemaRef>& tables, const std::vector<LogicalViewRef>& views,
-                       const std::vector<sql::BundleUse>& bundles) {
+                       const std::vector<sql::BundleUse>& bundles,
+                       const std::vector<sql::FoundSeries>& series) {
   std::string facts;
   for (const TableSchemaRef& table : tables) {
     PutVarint(&facts, table->id);
@@ -52,6 +53,10 @@ uint64_t FingerprintOf(const std::vector<TableSchemaRef>& tables, const std::vec
   for (const sql::BundleUse& bundle : bundles) {
     PutBytes(&facts, bundle.name);
     PutBytes(&facts, bundle.etag);
+  }
+  for (const sql::FoundSeries& one : series) {
+    PutBytes(&facts, one.known->schema.name);
+    PutVarint(&facts, one.fingerprint);
   }
   return XXH3_64bits(facts.data(), facts.size());
 }
@@ -74,7 +79,8 @@ PreparedQueryRef MakePrepared(std::string token_bytes, const PreparedQueryToken&
       std::move(token_bytes), token.instance, token.query, token.issued_micros, std::move(query), is_point});
 }
 
-constexpr std::string_view kTablesHaveChanged = "a table, view or schema bundle that it reads has changed";
+constexpr std::string_view kTablesHaveChanged =
+    "a table, view, schema bundle or series that it reads has changed";
 
 }  // namespace
 
@@ -88,7 +94,7 @@ absl::StatusOr<std::unique_ptr<PreparedQueries>> PreparedQueries::Create(Tables*
 absl::StatusOr<sql::BoundQuery> PreparedQueries::Bind(const std::string& instance, const std::string& text,
                                                       const std::vector<sql::QueryParameter>& parameters,
                                                       const MayRead& may_read) {
-  const sql::InstanceNames names(&tables_->catalog(), &bundles_, instance, dialect_, may_read);
+  const sql::InstanceNames names(&tables_->catalog(), &bundles_, &series_, instance, dialect_, may_read);
   return sql::ParseAndBind(text, names.Options(parameters));
 }
 
@@ -104,7 +110,7 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::Prepare(const std::string& ins
     sql::ToProto(parameter.type, &type);
     token.parameters.emplace_back(parameter.name, type.SerializeAsString());
   }
-  token.fingerprint = FingerprintOf(query->tables, query->views, query->bundles);
+  token.fingerprint = FingerprintOf(query->tables, query->views, query->bundles, query->series);
   token.issued_micros = tables_->clock().NowMicros();
   PreparedQueryRef prepared = MakePrepared(tokens_.Write(token), token, *std::move(query));
   Keep(prepared);
@@ -156,14 +162,14 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::BindAgain(const std::string& t
     return Expired(kTablesHaveChanged);
   }
   if (!query.ok()) return query.status();
-  if (FingerprintOf(query->tables, query->views, query->bundles) != token.fingerprint)
+  if (FingerprintOf(query->tables, query->views, query->bundles, query->series) != token.fingerprint)
     return Expired(kTablesHaveChanged);
   PreparedQueryRef prepared = MakePrepared(token_bytes, token, *std::move(query));
   Keep(prepared);
   return prepared;
 }
 
-bool PreparedQueries::IsCurrent(const PreparedQuery& prepared) const {
+bool PreparedQueries::IsCurrent(const PreparedQuery& prepared) {
   std::vector<TableSchemaRef> now;
   bool are_same = true;
   for (const TableSchemaRef& table : prepared.query.tables) {
@@ -180,7 +186,10 @@ bool PreparedQueries::IsCurrent(const PreparedQuery& prepared) const {
     const absl::StatusOr<SchemaBundleRef> found = tables_->catalog().FindBundle(use.name);
     if (!found.ok() || (*found)->etag != use.etag) return false;
   }
-  return are_same || FingerprintOf(now, {}, {}) == FingerprintOf(prepared.query.tables, {}, {});
+  for (const sql::FoundSeries& series : prepared.query.series) {
+    if (!series_.IsCurrent(series)) return false;
+  }
+  return are_same || FingerprintOf(now, {}, {}, {}) == FingerprintOf(prepared.query.tables, {}, {}, {});
 }
 
 PreparedQueryRef PreparedQueries::FindKept(const std::string& token) {

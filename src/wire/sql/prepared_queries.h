@@ -23,6 +23,7 @@
 #include "sql/bind/binder.h"
 #include "sql/exec/bundle_finder.h"
 #include "sql/exec/instance_names.h"
+#include "sql/exec/series_finder.h"
 #include "table/tables.h"
 #include "wire/sql/query_tokens.h"
 
@@ -67,21 +68,26 @@ class PreparedQueries {
   static constexpr size_t kTextBytesMax = 4 << 20;
 
   PreparedQueries(Tables* tables, sql::Dialect dialect, std::string key)
-      : tables_(tables), dialect_(dialect), bundles_(&tables->catalog()), tokens_(std::move(key)) {}
+      : tables_(tables),
+        dialect_(dialect),
+        bundles_(&tables->catalog()),
+        series_(tables),
+        tokens_(std::move(key)) {}
 
   absl::StatusOr<sql::BoundQuery> Bind(const std::string& instance, const std::string& text,
                                        const std::vector<sql::QueryParameter>& parameters,
                                        const MayRead& may_read);
   absl::StatusOr<PreparedQueryRef> BindAgain(const std::string& token_bytes, const PreparedQueryToken& token,
                                              const MayRead& may_read);
-  // Whether the tables, views and schema bundles are as they were when the query was bound.
-  bool IsCurrent(const PreparedQuery& prepared) const;
+  // Whether the tables, views, schema bundles and series are as they were when the query was bound.
+  bool IsCurrent(const PreparedQuery& prepared);
   PreparedQueryRef FindKept(const std::string& token);
   void Keep(PreparedQueryRef prepared);
 
   Tables* const tables_;
   const sql::Dialect dialect_;
   sql::BundleFinder bundles_;
+  sql::SeriesFinder series_;
   const QueryTokens tokens_;
 
   absl::Mutex mutex_;

@@ -277,7 +277,7 @@ func TestSqlPreparedQueriesExpireWithTheirTables(t *testing.T) {
 	f.results(prepared, nil, nil)
 	check(t, f.admin.CreateColumnFamily(f.ctx, "t", "g"))
 	_, err := f.query(&btpb.ExecuteQueryRequest{PreparedQuery: prepared.PreparedQuery})
-	expectError(t, "a new family", err, codes.FailedPrecondition, "a table, view or schema bundle that it reads has changed")
+	expectError(t, "a new family", err, codes.FailedPrecondition, "a table, view, schema bundle or series that it reads has changed")
 	found := false
 	for _, detail := range status.Convert(err).Details() {
 		if failure, is := detail.(*errdetails.PreconditionFailure); is {
@@ -289,7 +289,7 @@ func TestSqlPreparedQueriesExpireWithTheirTables(t *testing.T) {
 	}
 	check(t, f.admin.DeleteTable(f.ctx, "t"))
 	_, err = f.query(&btpb.ExecuteQueryRequest{PreparedQuery: prepared.PreparedQuery})
-	expectError(t, "a dropped table", err, codes.FailedPrecondition, "a table, view or schema bundle that it reads has changed")
+	expectError(t, "a dropped table", err, codes.FailedPrecondition, "a table, view, schema bundle or series that it reads has changed")
 	_, err = f.prepare("SELECT * FROM t", nil)
 	expectError(t, "a dropped table", err, codes.NotFound, "Table not found: t")
 }

@@ -1,0 +1,42 @@
+// The series of instances, for the binder of queries.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "sql/plan/plan.h"
+#include "table/tables.h"
+
+namespace sonde::sql {
+
+// Threads: all functions may be called at once.
+// Cost: a read of one row; a declaration is parsed once.
+class SeriesFinder {
+ public:
+  // `tables` must outlive this.
+  explicit SeriesFinder(Tables* tables);
+
+  // `instance`: projects/P/instances/I.  NOT_FOUND: it has no series of this name.
+  absl::StatusOr<FoundSeries> Find(const std::string& instance, std::string_view name);
+  // Whether the series is still declared so.
+  bool IsCurrent(const FoundSeries& series);
+
+ private:
+  // Bounds what is kept.
+  static constexpr size_t kSeriesMax = 1'000;
+
+  // Nothing: there is none.
+  absl::StatusOr<std::optional<FoundSeries>> FindNow(const std::string& instance, std::string_view name);
+
+  Tables tables_;  // without an observer
+  absl::Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, FoundSeries> kept_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sonde::sql

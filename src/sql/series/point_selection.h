@@ -1,0 +1,23 @@
+// Which points of a series a scan of a plan reads, as a query of series.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "series/query/query_words.h"
+#include "sql/expression/evaluation_context.h"
+#include "sql/plan/plan.h"
+
+namespace sonde::sql {
+
+// The query for the points of `scan`, its fields in the order of its columns, and behind them all others if the scan needs all
+// points.  Conditions that say nothing of tags and time are passed over: whoever asks filters what comes by all of them.
+// `is_empty`: no point can be among them.
+struct PointSelection {
+  series::Query query;
+  bool is_empty = false;
+};
+
+// INVALID_ARGUMENT: a temporal argument is NULL, or latest_n less than 1.  Other errors: those of these arguments.
+absl::StatusOr<PointSelection> SelectPoints(const Plan::SeriesScan& scan,
+                                            const EvaluationContext& evaluation);
+
+}  // namespace sonde::sql
