@@ -80,7 +80,7 @@ absl::StatusOr<Relation> QueryBinder::BindFrom(const FromItem& item, const Scope
   }
   std::string name;
   for (const std::string& part : item.path.parts) name += (name.empty() ? "" : ".") + part;
-  if (SameName(name, "GAP_FILL")) return absl::UnimplementedError("GAP_FILL is not built");
+  if (SameName(name, "GAP_FILL")) return BindGapFill(item, nullptr, outer);
   return Error(item.path.position, fmt::format("Table-valued function not found: {}", name));
 }
 

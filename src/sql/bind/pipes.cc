@@ -235,7 +235,7 @@ absl::StatusOr<Relation> QueryBinder::PipeCall(const PipeOperator& pipe, Relatio
     return BindUnpack(std::move(input), pipe.from->alias, pipe.position);
   std::string name;
   for (const std::string& part : pipe.from->path.parts) name += (name.empty() ? "" : ".") + part;
-  if (SameName(name, "GAP_FILL")) return absl::UnimplementedError("GAP_FILL is not built");
+  if (SameName(name, "GAP_FILL")) return BindGapFill(*pipe.from, &input, nullptr);
   return Error(pipe.from->path.position, fmt::format("Table-valued function not found: {}", name));
 }
 

@@ -187,6 +187,18 @@ std::string UnpackText(const Plan& plan) {
   return text;
 }
 
+std::string GapFillText(const GapFill& fill) {
+  constexpr std::string_view kMethods[] = {"null", "locf", "linear"};
+  std::string text = fmt::format("gap fill every {} {} of $0", ToString(*fill.width.count), fill.width.part);
+  for (size_t i = 1; i <= fill.partition_columns; ++i)
+    text += fmt::format("{}${}", i == 1 ? " by " : ", ", i);
+  for (size_t i = 0; i < fill.methods.size(); ++i) {
+    text += fmt::format("; ${} {}", 1 + fill.partition_columns + i,
+                        kMethods[static_cast<size_t>(fill.methods[i])]);
+  }
+  return text;
+}
+
 std::string LimitText(const Plan& plan) {
   std::string text = "limit";
   if (plan.limit != nullptr) text += " " + ToString(*plan.limit);
@@ -223,6 +235,8 @@ std::string OperatorText(const Plan& plan) {
       return JoinText(plan);
     case Plan::Kind::kUnion:
       return "union";
+    case Plan::Kind::kGapFill:
+      return GapFillText(*plan.gap_fill);
     case Plan::Kind::kSetOperation:
       return fmt::format("{} {}", plan.set_is_except ? "except" : "intersect",
                          plan.set_is_distinct ? "distinct" : "all");

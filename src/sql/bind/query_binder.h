@@ -4,7 +4,7 @@
 //   stand for what has no place yet: results of aggregates from kAggregateBase on, of window functions from kWindowBase
 //   on, and items of the select list, named by their aliases, from kSelectBase on.  FinishSelect gives them places.
 // Files: expressions.cc, messages.cc, casts.cc, constructors.cc, operators.cc, literals.cc, calls.cc, special_calls.cc, aggregate_calls.cc, window_calls.cc,
-//   subqueries.cc; from.cc, tables.cc, views.cc, series.cc, joins.cc; select.cc, select_items.cc, order.cc, grouping.cc, set_operations.cc, pipes.cc.
+//   subqueries.cc; from.cc, tables.cc, views.cc, series.cc, gap_fill.cc, joins.cc; select.cc, select_items.cc, order.cc, grouping.cc, set_operations.cc, pipes.cc.
 // Threads: not for several threads.
 #pragma once
 
@@ -350,6 +350,10 @@ class QueryBinder {
   absl::Status BindAsof(const FromItem& item, size_t left_width, Plan* join);
   absl::StatusOr<Relation> UnnestOver(const FromItem& item, ExpressionPtr array, Relation left,
                                       bool is_outer);
+  // GAP_FILL (gap_fill.cc).  `piped`: its input in a pipe; null: its argument.
+  absl::StatusOr<Relation> BindGapFill(const FromItem& item, Relation* piped, const Scope* outer);
+  absl::Status BindGapFillArgument(const NamedArgument& argument, const Type& time, GapFill* fill);
+  absl::Status BindIntervalArgument(const NamedArgument& argument, const Site& site, IntervalArgument* to);
   // Whether the item is an array: UNNEST, or a path that begins with a name of `left`.
   bool IsArray(const FromItem& item, const NameList& left, const Scope* outer) const;
   Bound BindArrayOf(const FromItem& item, const Scope& scope);

@@ -7,6 +7,7 @@
 #include "sql/exec/streams.h"
 #include "sql/operator/divided_stream.h"
 #include "sql/relation/aggregate.h"
+#include "sql/relation/gap_fill.h"
 #include "sql/relation/join.h"
 #include "sql/relation/part_groups.h"
 #include "sql/relation/set_operation.h"
@@ -67,6 +68,8 @@ absl::StatusOr<OperatorPtr> BuildOperators(const QueryScope* scope, const Plan& 
       return MakeJoin(scope, plan, std::move(inputs[0]), std::move(inputs[1]));
     case Plan::Kind::kSetOperation:
       return MakeSetOperation(scope, plan, std::move(inputs[0]), std::move(inputs[1]));
+    case Plan::Kind::kGapFill:
+      return MakeGapFill(scope, plan, std::move(inputs[0]));
     case Plan::Kind::kWindow:
       return MakeWindow(scope, plan, std::move(inputs[0]));
   }

@@ -115,6 +115,29 @@ struct WindowItem {
   Bound end{Bound::Kind::kCurrentRow, nullptr, ""};
 };
 
+// INTERVAL count part.
+struct IntervalArgument {
+  ExpressionPtr count;  // INT64, without columns; null: not given
+  std::string part;     // MINUTE, ...
+};
+
+// GAP_FILL of rows whose first column is a time, TIMESTAMP or DATE, and whose next ones are those of their partition.
+struct GapFill {
+  enum class Method : uint8_t {
+    kNull,    // the value that is exactly there
+    kLocf,    // the last one
+    kLinear,  // on the line between the neighbours
+  };
+  size_t partition_columns = 0;
+  std::vector<Method> methods;  // of the columns behind
+  bool ignores_nulls = true;
+  IntervalArgument width;
+  IntervalArgument gap_max;  // between neighbours, beyond which nothing is filled; not given: none
+  ExpressionPtr origin;      // of the type of the time, as are the next two, without columns; null: not given
+  ExpressionPtr range_start;  // inclusive
+  ExpressionPtr range_end;    // exclusive
+};
+
 struct Plan {
   enum class Kind : uint8_t {
     kSingleRow,  // one row without columns
@@ -131,6 +154,7 @@ struct Plan {
     kLimit,   // `limit` and `offset`, expressions of INT64 without columns
     kJoin,    // of two inputs: `join`, `condition`; `asof`
     kUnion,   // the rows of all inputs, one after the other; all have the same types
+    kGapFill,  // of rows ordered by partition and time: a row for each bucket of `gap_fill`; the input's columns
     kSetOperation,  // INTERSECT and EXCEPT of two inputs: `set_is_except`, `set_is_distinct`
   };
   enum class Join : uint8_t { kInner, kLeft, kRight, kFull };
@@ -175,6 +199,7 @@ struct Plan {
   std::vector<ExpressionPtr> expressions;
   std::unique_ptr<Scan> scan;
   std::unique_ptr<SeriesScan> series;
+  std::unique_ptr<GapFill> gap_fill;
   std::vector<History> history;
   bool with_offset = false;
   bool is_outer = false;

@@ -92,6 +92,19 @@ TemporalArguments CloneTemporal(const TemporalArguments& temporal) {
   return copy;
 }
 
+std::unique_ptr<GapFill> CloneGapFill(const GapFill& fill) {
+  auto copy = std::make_unique<GapFill>();
+  copy->partition_columns = fill.partition_columns;
+  copy->methods = fill.methods;
+  copy->ignores_nulls = fill.ignores_nulls;
+  copy->width = {CloneOrNull(fill.width.count), fill.width.part};
+  copy->gap_max = {CloneOrNull(fill.gap_max.count), fill.gap_max.part};
+  copy->origin = CloneOrNull(fill.origin);
+  copy->range_start = CloneOrNull(fill.range_start);
+  copy->range_end = CloneOrNull(fill.range_end);
+  return copy;
+}
+
 std::unique_ptr<Plan::SeriesScan> CloneSeries(const Plan::SeriesScan& scan) {
   auto copy = std::make_unique<Plan::SeriesScan>();
   copy->series = scan.series;
@@ -230,6 +243,13 @@ void ForEachExpression(Plan* plan, absl::FunctionRef<void(ExpressionPtr*)> visit
       one(*argument);
     }
   };
+  if (plan->gap_fill != nullptr) {
+    GapFill& fill = *plan->gap_fill;
+    for (ExpressionPtr* argument :
+         {&fill.width.count, &fill.gap_max.count, &fill.origin, &fill.range_start, &fill.range_end}) {
+      one(*argument);
+    }
+  }
   if (plan->series != nullptr) {
     temporal(plan->series->temporal);
     all(plan->series->conditions);
@@ -359,6 +379,7 @@ PlanPtr ClonePlan(const Plan& plan) {
   copy->expressions = CloneAll(plan.expressions);
   if (plan.scan != nullptr) copy->scan = CloneScan(*plan.scan);
   if (plan.series != nullptr) copy->series = CloneSeries(*plan.series);
+  if (plan.gap_fill != nullptr) copy->gap_fill = CloneGapFill(*plan.gap_fill);
   copy->history = plan.history;
   copy->with_offset = plan.with_offset;
   copy->is_outer = plan.is_outer;

@@ -203,6 +203,7 @@ absl::Status Narrower::Narrow(PlanPtr* plan, const Needs& needs, Places* places)
     case Plan::Kind::kUnpack:
       return NarrowUnpack(plan->get(), needs, places);
     case Plan::Kind::kUnion:
+    case Plan::Kind::kGapFill:
     case Plan::Kind::kSetOperation:
       break;
   }
@@ -459,8 +460,8 @@ absl::Status Narrower::NarrowInputs(Plan* plan, const Needs& needs, Places* plac
   if (plan->kind == Plan::Kind::kUnion) {
     for (const Need& need : needs.list()) below.Add(need.column, need.access);
   }
-  // A set operation compares all columns; and a union of rows without columns keeps one.
-  const bool is_whole = plan->kind == Plan::Kind::kSetOperation;
+  // A set operation compares all columns, and gaps are filled in all; a union of rows without columns keeps one.
+  const bool is_whole = plan->kind != Plan::Kind::kUnion;
   for (size_t i = 0; i < plan->types.size() && (is_whole || below.list().empty()); ++i)
     below.Add(i, std::nullopt);
   for (PlanPtr& input : plan->inputs) SONDE_TRY(NarrowExactly(&input, below));

@@ -100,6 +100,16 @@ bool PushIntoUnnest(Plan* unnest, ExpressionPtr* condition) {
   return true;
 }
 
+// A condition on the partition is one of all its rows.
+bool PushIntoGapFill(Plan* fill, ExpressionPtr* condition) {
+  const std::vector<size_t> columns = ReferencesOf(**condition);
+  if (columns.empty() || columns.front() == 0 || !AllBelow(columns, 1 + fill->gap_fill->partition_columns)) {
+    return false;
+  }
+  PutBelow(&fill->inputs[0], std::move(*condition));
+  return true;
+}
+
 // Whether the condition went into `plan`, which is the input of a filter.
 bool Push(Plan* plan, ExpressionPtr* condition) {
   if (HasVolatile(**condition)) return false;
@@ -114,6 +124,8 @@ bool Push(Plan* plan, ExpressionPtr* condition) {
       return PushIntoUnpack(plan, condition);
     case Plan::Kind::kUnnest:
       return PushIntoUnnest(plan, condition);
+    case Plan::Kind::kGapFill:
+      return PushIntoGapFill(plan, condition);
     case Plan::Kind::kSort:
       PutBelow(&plan->inputs[0], std::move(*condition));
       return true;
