@@ -10,7 +10,7 @@ A file of questions is a list of blocks:
     the answer, as it is printed
     an empty line
 
-`$ COMMAND ...` is `sonde series COMMAND ...`, run in the example's folder; commands that need tables get a data
+`$ COMMAND ...` is `sonde series COMMAND ...`, and `$ sql ...` is `sonde sql ...`, run in the example's folder; commands that need tables get a data
 directory of their own for the whole file.  What it prints to stdout must be the lines that follow, up to an empty line.
 `$! ` is the same for a command that must fail.  `$? ` (and `$!? `) also compares stderr, with times of the day and durations left out.
 `--rewrite` writes what was printed instead: it is your claim about what is right, not the program's.
@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 
-NEEDS_TABLES = {"load", "query", "show", "rebuild", "rewrite", "collect"}
+NEEDS_TABLES = {"load", "query", "show", "rebuild", "rewrite", "collect", "sql"}
 UNSTABLE = [
     (re.compile(r"in \d+\.\d+ s, \d+ points/s"), "in N s"),
     (re.compile(r"\d+\.\d+ ms"), "N ms"),
@@ -58,7 +58,7 @@ def run(sonde, folder, command, data):
     arguments = shlex.split(words)
     if arguments[0] in NEEDS_TABLES:
         arguments += ["--data-dir", data]
-    result = subprocess.run([sonde, "series", *arguments], cwd=folder, capture_output=True, text=True, timeout=120,
+    result = subprocess.run([sonde, *(["series"] if arguments[0] != "sql" else []), *arguments], cwd=folder, capture_output=True, text=True, timeout=120,
                             check=False)
     printed = result.stdout + (result.stderr if "?" in kind else "")
     failed = result.returncode != 0

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Random declarations, points, changes and questions, played to Sonde and to a naive model; says where they differ.
 
-usage: generated [--declarations N] [--seed N] [--door http|endpoint|data-dir|all] [--kills N] [--jobs N]
+usage: generated [--declarations N] [--seed N] [--door http|endpoint|data-dir|all] [--kills N] [--jobs N] [--sql]
        generated --only NUMBER --seed N [--door DOOR]      one declaration again, as a list of steps and their outcome
        generated --controls                                servers with a planted bug of each kind must be found out
 SONDE_BINARY is the program; it starts its own servers, in TMPDIR (in memory, as /dev/shm, they take less time).
 
 Each declaration has a number, and a course of its own that follows from the seed and the number.  With `all`, most go
 through HTTP, some through `sonde series --endpoint`, some through --data-dir.  --kills: so many courses more in which the
-server is killed while it writes.  What differs is reduced, and printed as commands.
+server is killed while it writes.  --sql: questions through HTTP are asked in SQL over series.NAME as well.  What differs is reduced, and printed as commands.
 Exit status: 0: no difference; 1: some; 2: a wrong call.
 """
 import argparse
@@ -45,9 +45,10 @@ def make_course(seed, door, number):
 class Chunk:
     """Some declarations, one after the other, through one door."""
 
-    def __init__(self, sonde, directory, seed, door, numbers, shrinks):
+    def __init__(self, sonde, directory, seed, door, numbers, shrinks, asks_in_sql=False):
         self.sonde, self.seed, self.door_name, self.shrinks = sonde, seed, door, shrinks
         self.numbers = numbers
+        self.asks_in_sql = asks_in_sql and door in ("http", "kill")
         self.directory = pathlib.Path(directory, f"{door}-{numbers[0]}")
         self.figures = collections.Counter()
         self.failures = []
@@ -62,7 +63,7 @@ class Chunk:
             waiting = []
             for number in self.numbers:
                 course = make_course(self.seed, self.door_name, number)
-                player = Player(self._door(), f"s{number}", self._count)
+                player = Player(self._door(), f"s{number}", self._count, asks_in_sql=self.asks_in_sql)
                 self._judge(number, course, lambda: player.play(course, waits=self.door_name in ("endpoint", "data-dir")))
                 self._figure(course, player)
                 if player.waiting:
@@ -130,7 +131,8 @@ class Chunk:
     def _replay(self, course):
         self.tries += 1
         try:
-            Player(self._door(), f"try{self.numbers[0]}_{self.tries}", rollup_seconds=4).play(course)
+            Player(self._door(), f"try{self.numbers[0]}_{self.tries}", rollup_seconds=4,
+                   asks_in_sql=self.asks_in_sql).play(course)
         except Difference as different:
             self.is_stuck |= different.is_gone
             self._restore()
@@ -169,7 +171,8 @@ def play_all(options, sonde, directory):
     start = time.monotonic()
     chunks = list(chunks_of(options))
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
-        futures = [pool.submit(play_chunk, sonde, directory, options.seed, door, numbers, not options.no_shrink)
+        futures = [pool.submit(play_chunk, sonde, directory, options.seed, door, numbers, not options.no_shrink,
+                               options.sql)
                    for door, numbers in chunks]
         for future in concurrent.futures.as_completed(futures):
             if future.cancelled():
@@ -201,7 +204,7 @@ def play_one(options, sonde, directory):
         print(f"{place:3} {describe(step)}")
         if "declaration" in step:
             print("    " + json.dumps(step["declaration"], ensure_ascii=False))
-    _, failures = play_chunk(sonde, directory, options.seed, options.door, [options.only], not options.no_shrink)
+    _, failures = play_chunk(sonde, directory, options.seed, options.door, [options.only], not options.no_shrink, options.sql)
     for failure in failures:
         say(failure, options.seed)
     print("differs" if failures else "no difference")
@@ -219,6 +222,7 @@ def main():
     parser.add_argument("--controls", action="store_true")
     parser.add_argument("--failures", type=int, default=FAILURES_MAX, help="ends after so many")
     parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--sql", action="store_true", help="ask in SQL, too")
     options = parser.parse_args()
     if options.controls:
         return planted.find_all(options.seed)

@@ -16,6 +16,7 @@ import time
 
 import declarations
 import judge
+import sql
 from clocks import DAY, END, MINUTE, text_of
 from doors import Gone, Refused, wait_until
 from model import Model
@@ -333,9 +334,10 @@ class CourseMaker:
 class Player:
     """Plays a course through a door, and compares."""
 
-    def __init__(self, door, series, sees=None, rollup_seconds=ROLLUP_SECONDS):
+    def __init__(self, door, series, sees=None, rollup_seconds=ROLLUP_SECONDS, asks_in_sql=False):
         self.door, self.series, self.rollup_seconds = door, series, rollup_seconds
         self.sees = sees  # told of each answer that was compared
+        self.asks_in_sql = asks_in_sql  # each question that SQL has words for, as well
         self.model = None
         self.kills_at_work = 0  # those whose request got no answer
         self.waiting = []  # questions to roll-ups, which follow their series
@@ -445,7 +447,25 @@ class Player:
             return "the question was not refused"
         if self.sees:
             self.sees(len(answer.rows))
-        return judge.compare(source, question, answer, declarations.is_split(self.model.declaration))
+        is_split = declarations.is_split(self.model.declaration)
+        problem = judge.compare(source, question, answer, is_split)
+        if problem is None and self.asks_in_sql and table is None:
+            problem = self._problem_in_sql(source, question, is_split)
+        return problem
+
+    def _problem_in_sql(self, source, question, is_split):
+        statement = sql.statement_of(self.series, self.model.declaration, source, question)
+        if statement is None:
+            return None
+        answer, refusal = sql.answer_of(self.door, statement, sql.tags_of(source, question))
+        if answer is None:
+            is_right = "leaves 64 bits" in refusal or (
+                "overflow" in refusal and source.leaves_64_bits(question))
+            return None if is_right else f"{statement} was refused: {refusal}"
+        if self.sees:
+            self.sees(len(answer.rows))
+        problem = judge.compare(source, question, answer, is_split)
+        return f"{statement}: {problem}" if problem else None
 
     def _command(self, place, name, *more):
         is_done, text = self.door.command(name, self.series, *more)
