@@ -15,6 +15,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "series/known/declaration_store.h"
+#include "series/known/known_series.h"
 #include "sql/function/function.h"
 #include "sql/library/library.h"
 
@@ -42,6 +44,20 @@ char** Complete(const char* begun, int /*start*/, int /*end*/) {
   return rl_completion_matches(begun, NextWord);
 }
 
+// Names of series, of their tags and fields.
+void AppendSeries(const SqlSession& session, std::vector<std::string>* words) {
+  const absl::StatusOr<std::vector<series::StoredSeries>> all = series::ListStored(session.tables.get());
+  if (!all.ok()) return;
+  for (const series::StoredSeries& stored : *all) {
+    words->push_back("series." + stored.series);
+    const absl::StatusOr<series::KnownSeries> known = series::ParseStored(stored);
+    if (!known.ok()) continue;
+    const series::SeriesSchema schema = series::LabelsAsTags(*known);
+    for (const series::Tag& tag : schema.tags) words->push_back(tag.name);
+    for (const series::Field& field : schema.fields) words->push_back(field.name);
+  }
+}
+
 std::vector<std::string> WordsOf(const SqlSession& session) {
   std::vector<std::string> words = {
       "SELECT",  "FROM",   "WHERE",  "GROUP BY",  "HAVING",      "ORDER BY", "LIMIT", "OFFSET",
@@ -62,6 +78,7 @@ std::vector<std::string> WordsOf(const SqlSession& session) {
   if (absl::StatusOr<std::vector<std::string>> views = session.sql->ListViews(); views.ok()) {
     std::ranges::move(*views, std::back_inserter(words));
   }
+  AppendSeries(session, &words);
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
   return words;

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "base/text_table.h"
+#include "series/known/declaration_store.h"
+#include "series/known/known_series.h"
 #include "sql/exec/parameter_values.h"
 #include "sql/value/value.h"
 #include "table/local_tables.h"
@@ -125,12 +128,37 @@ absl::Status DescribeView(const SqlSession& session, const std::string& view, st
   return absl::OkStatus();
 }
 
+// The columns of series.NAME.
+absl::Status DescribeSeries(const series::KnownSeries& known, std::ostream* out) {
+  const series::SeriesSchema schema = series::LabelsAsTags(known);
+  TextTable text({{"column"}, {"type"}}, out);
+  for (const series::Tag& tag : schema.tags) {
+    text.Row({tag.name, tag.type == series::TagType::kInt ? "INT64" : "STRING"});
+  }
+  text.Row({"time", "TIMESTAMP"});
+  for (const series::Field& field : schema.fields) {
+    text.Row({field.name, field.type == series::FieldType::kInt      ? "INT64"
+                          : field.type == series::FieldType::kDouble ? "FLOAT64"
+                                                                     : "STRING"});
+  }
+  if (known.is_open()) text.Row({"labels", "MAP<STRING, STRING>"});
+  text.End();
+  return absl::OkStatus();
+}
+
 absl::Status Describe(const SqlSession& session, const std::string& table, std::ostream* out) {
+  constexpr char kSeries[] = "series.";
   const absl::StatusOr<std::vector<FamilyRequest>> families = session.tables->ListFamilies(table);
   if (absl::IsNotFound(families.status())) {
     const absl::StatusOr<std::vector<std::string>> views = session.sql->ListViews();
     if (views.ok() && std::ranges::find(*views, table) != views->end())
       return DescribeView(session, table, out);
+  }
+  if (absl::IsNotFound(families.status()) && absl::StartsWithIgnoreCase(table, kSeries)) {
+    const absl::StatusOr<std::optional<series::KnownSeries>> known =
+        series::FindKnownSeries(table.substr(sizeof(kSeries) - 1), session.tables.get());
+    if (!known.ok()) return known.status();
+    if (known->has_value()) return DescribeSeries(**known, out);
   }
   if (!families.ok()) return families.status();
   TextTable text({{"column"}, {"type"}}, out);

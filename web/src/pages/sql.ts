@@ -1,6 +1,6 @@
 // SQL: an editor, the rows of its query in a grid, and a chart of them where they have a time and numbers. Queries only read.
 import type uPlot from "uplot";
-import { fetchHere, get, type Table } from "../api";
+import { fetchHere, get, type Series, type Table } from "../api";
 import { chart, fit } from "../chart";
 import { empty, field, h, problem, save, select, show } from "../dom";
 import { bytes, micros, number } from "../format";
@@ -17,6 +17,7 @@ interface Asked { query: string; instance: string; parameters: Record<string, Pa
 
 const rowsMax = 100_000, historyMax = 100, historyKey = "sonde-sql-history";
 const byLook = "by its look";
+const instanceOfSeries = "projects/sonde/instances/sonde"; // where the server keeps them
 const types = [byLook, "STRING", "BYTES", "INT64", "FLOAT64", "BOOL", "TIMESTAMP", "DATE", "ARRAY<STRING>", "ARRAY<BYTES>", "ARRAY<INT64>", "ARRAY<FLOAT64>"];
 
 // What the server takes for a parameter that somebody has typed.
@@ -53,7 +54,7 @@ export function sqlPage(): Page {
   const { parameters: linked } = route();
   const abort = new AbortController();
   let running: AbortController | undefined;
-  let instance = linked.get("instance") ?? "", tables: Table[] = [], words: Words = { dialect: "", keywords: [], functions: [] };
+  let instance = linked.get("instance") ?? "", tables: Table[] = [], allSeries: Series[] = [], words: Words = { dialect: "", keywords: [], functions: [] };
   let keywords: ReadonlySet<string> = new Set();
   const values: Record<string, Parameter> = {};
   for (const [name, text] of linked) {
@@ -76,8 +77,12 @@ export function sqlPage(): Page {
   function suggestions(): Suggestion[] {
     const here = ofInstance();
     const families = new Set(here.flatMap((table) => table.families.map((one) => one.name)));
+    const series = instance === instanceOfSeries ? allSeries : [];
+    const columns = new Set(series.flatMap((one) => [...one.tags, ...one.fields].map((column) => column.name)));
     return [
       ...here.map((table) => ({ text: quoted(table.id, keywords), kind: "table" })),
+      ...series.map((one) => ({ text: `series.${quoted(one.name, keywords)}`, kind: "series" })),
+      ...[...columns].map((name) => ({ text: quoted(name, keywords), kind: "of a series" })),
       ...[...families].map((name) => ({ text: quoted(name, keywords), kind: "family" })),
       ...["_key", "_timestamp"].map((text) => ({ text, kind: "column" })),
       ...words.keywords.map((text) => ({ text, kind: "keyword" })),
@@ -193,6 +198,7 @@ export function sqlPage(): Page {
     code.colourAgain();
     explain.hidden = analyze.hidden = got.dialect === "production"; // which does not have them
   }).catch(() => undefined); // without colours and completion it is an editor still
+  get<{ series: Series[] }>("/api/v1/series", {}, abort.signal).then((got) => { allSeries = got.series; }).catch(() => undefined);
   get<{ tables: Table[] }>("/api/v1/tables", {}, abort.signal).then((got) => {
     tables = got.tables;
     instance ||= tables[0]?.instance ?? "";
