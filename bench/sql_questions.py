@@ -12,6 +12,14 @@ METRICS = ["usage_user", "usage_system", "usage_idle", "usage_nice", "usage_iowa
            "usage_steal", "usage_guest", "usage_guest_nice"]
 TABLE = "bench_bucket"
 TABLE_OF_NEWEST = "bench_newest"  # a row a host, of one point
+# The same rows as a declared series: series.cpu.
+DECLARATION = f"""series: cpu
+table: {TABLE}
+tags: {{ hostname: string }}
+fields: {{ {', '.join(f"{metric}: {{ type: int, encoding: int64_be }}" for metric in METRICS)} }}
+key: [hostname, {{ bucket: hour, format: epoch_s }}]
+retention: {{ max_versions: all }}
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,4 +126,36 @@ def questions(hosts, hours):
                  f"SELECT date_trunc('minute', time) AS t, MAX(usage_user) FROM cpu WHERE {time_condition(0, end)} {top}",
                  f"SELECT toStartOfMinute(time) AS t, MAX(usage_user) FROM cpu WHERE {time_condition(0, end)} {top}",
                  60.0, 30.0, parameters=parameters),
+    ]
+
+
+def series_questions(hosts, hours):
+    """TSBS's questions of series.cpu, by the names of questions(), with the bars of the specification."""
+    def maxima_of(name, bars, metrics, numbers, first_hour, count, unit):
+        most = ", ".join(f"MAX({metric})" for metric in metrics)
+        return (name, bars, f"SELECT TIMESTAMP_TRUNC(time, {unit}) AS t, {most} FROM series.cpu WHERE hostname IN UNNEST(@h) AND "
+                "time >= @a AND time < @b GROUP BY t ORDER BY t",
+                ("h:ARRAY<STRING>=[" + ", ".join(f"'{host(number)}'" for number in numbers) + "]",
+                 *between(first_hour * 3600, (first_hour + count) * 3600)[1]))
+
+    def means_of(name, bars, metrics):
+        means = ", ".join(f"AVG({metric})" for metric in metrics)
+        return (name, bars, f"SELECT hostname, TIMESTAMP_TRUNC(time, HOUR) AS h, {means} FROM series.cpu GROUP BY hostname, h", ())
+
+    some = [number * max(1, hosts // 9) % hosts for number in range(1, 9)]
+    end = hours * 3600 * 5 // 6
+    return [
+        maxima_of("single-groupby-1-1-1", (0.5, 0.25), METRICS[:1], some[:1], hours // 2, 1, "MINUTE"),
+        maxima_of("single-groupby-5-8-1", (1.5, 1.0), METRICS[:5], some, hours // 2, 1, "MINUTE"),
+        maxima_of("cpu-max-all-8", (5.0, 2.4), METRICS, some, 0, min(8, hours), "HOUR"),
+        means_of("double-groupby-1", (70, None), METRICS[:1]),
+        means_of("double-groupby-5", (260, None), METRICS[:5]),
+        means_of("double-groupby-all", (450, None), METRICS),
+        ("high-cpu-1", (2.0, None), "SELECT * FROM series.cpu WHERE usage_user > 90 AND hostname = @h AND time >= @a AND time < @b",
+         (f"h:STRING={host(some[0])}", *between(0, hours * 3600)[1])),
+        ("high-cpu-all", (None, None), "SELECT * FROM series.cpu WHERE usage_user > 90 AND time >= @a AND time < @b",
+         between(0, hours * 3600)[1]),
+        ("lastpoint", (5.0, 3.0), "SELECT * FROM series.cpu(latest_n => 1)", ()),
+        ("groupby-orderby-limit", (30, 5), "SELECT TIMESTAMP_TRUNC(time, MINUTE) AS t, MAX(usage_user) FROM series.cpu WHERE time < @b "
+         "GROUP BY t ORDER BY t DESC LIMIT 5", between(0, end)[1][1:]),
     ]
