@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/format.h"
 #include "base/text_table.h"
 #include "series/key/field_codec.h"
 

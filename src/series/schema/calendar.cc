@@ -1,11 +1,11 @@
 #include "series/schema/calendar.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <iterator>
+
+#include "base/format.h"
 
 namespace sonde::series {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "base/bytes.h"
+#include "base/format.h"
 
 namespace sonde::series {
 namespace {
