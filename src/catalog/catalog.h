@@ -190,10 +190,11 @@ class Catalog {
                                                size_t count_max) const;
   std::vector<LogicalViewRef> ListAllLogicalViews() const;
   // ALREADY_EXISTS: the name is in use.  ABORTED: a table or view that the definition reads from is no longer as it was when
-  // the definition was bound.  RESOURCE_EXHAUSTED: more than kLogicalViewsPerInstanceMax.
+  // the definition was bound.  RESOURCE_EXHAUSTED: more than kLogicalViewsPerInstanceMax or kSqlViewsBytesMax.
   absl::StatusOr<LogicalViewRef> CreateLogicalView(LogicalViewRecord view);
   // `change` gets a copy of the view, whose name must stay as it is.  NOT_FOUND: there is no such view.
-  // ABORTED: as CreateLogicalView, or `etag` is neither empty nor that of the view as it was.
+  // ABORTED: as CreateLogicalView, or `etag` is neither empty nor that of the view as it was.  RESOURCE_EXHAUSTED: more than
+  // kSqlViewsBytesMax.
   using LogicalViewChange = std::function<void(LogicalViewRecord* view)>;
   absl::StatusOr<LogicalViewRef> UpdateLogicalView(std::string_view view_name, std::string_view etag,
                                                    const LogicalViewChange& change);
@@ -211,8 +212,8 @@ class Catalog {
   // Another number after views were created, altered or deleted; for those who keep up with ListAllMaterializedViews.
   uint64_t MaterializedViewsVersion() const { return materialized_views_version_.load(); }
   // Gives the view's own tables their ids, and the ids of their families; the engine has them when this returns.
-  // ALREADY_EXISTS, ABORTED: as CreateLogicalView.  RESOURCE_EXHAUSTED: more than kMaterializedViewsPerInstanceMax or
-  // kMaterializedViewsPerTableMax.
+  // ALREADY_EXISTS, ABORTED: as CreateLogicalView.  RESOURCE_EXHAUSTED: more than kMaterializedViewsPerInstanceMax,
+  // kMaterializedViewsPerTableMax or kSqlViewsBytesMax.
   absl::StatusOr<MaterializedViewRef> CreateMaterializedView(MaterializedViewRecord view);
   // `change` gets a copy of the view, and may alter its protection and its state.  NOT_FOUND: there is no such view.
   // ABORTED: `etag` is neither empty nor that of the view as it was.

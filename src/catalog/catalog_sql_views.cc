@@ -203,6 +203,11 @@ absl::Status Catalog::HoldSources(const LogicalViewRecord& view, std::vector<Rec
 template <typename View>
 absl::StatusOr<std::shared_ptr<const View>> Catalog::WriteSqlView(View view,
                                                                   std::vector<RecordChange> records) {
+  {
+    const absl::ReaderMutexLock lock(&mutex_);
+    if (absl::Status status = state_.sql_views.CheckRoomFor(view.name, view.query); !status.ok())
+      return status;
+  }
   records.push_back(RecordOf(view));
   if (absl::Status status = Write(std::move(records)); !status.ok()) return status;
   auto made = std::make_shared<const View>(std::move(view));

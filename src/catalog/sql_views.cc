@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "catalog/hex.h"
 #include "catalog/table_record.h"
+#include "model/limits.h"
 
 namespace sonde {
 namespace {
@@ -179,6 +180,22 @@ std::string SqlViews::ReaderOf(TableId table) const { return FindReader(*this, t
 
 std::string SqlViews::ReaderOf(TableId table, FamilyId family) const {
   return FindReader(*this, table, family);
+}
+
+absl::Status SqlViews::CheckRoomFor(std::string_view view_name, std::string_view query) const {
+  const auto bytes_of = [](std::string_view name, std::string_view text) {
+    return kSqlViewBytes + name.size() + text.size();
+  };
+  size_t bytes = bytes_of(view_name, query);
+  const auto add = [&](const auto& view) {
+    if (view.name != view_name) bytes += bytes_of(view.name, view.query);
+    return false;
+  };
+  logical.FindIf(add);
+  materialized.FindIf(add);
+  if (bytes <= kSqlViewsBytesMax) return absl::OkStatus();
+  return absl::ResourceExhaustedError(fmt::format(
+      "The names and queries of all views would take {} bytes: the limit is {}", bytes, kSqlViewsBytesMax));
 }
 
 std::string SqlViews::ReaderOf(std::string_view view_name) const {

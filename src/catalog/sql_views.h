@@ -107,6 +107,9 @@ struct SqlViews {
   std::string ReaderOf(TableId table, FamilyId family) const;
   // Returns the name of a view that reads from the view; empty: none does.
   std::string ReaderOf(std::string_view view_name) const;
+
+  // RESOURCE_EXHAUSTED: all views would take more than kSqlViewsBytesMax with this one, in the place of one of its name.
+  absl::Status CheckRoomFor(std::string_view view_name, std::string_view query) const;
 };
 
 }  // namespace sonde

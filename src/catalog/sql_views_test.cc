@@ -201,6 +201,26 @@ TEST_F(SqlViewsTest, ATableHasSoManyMaterializedViewsAndKeepsItsKeySchema) {
                                     MaterializedName("m0") + " reads from it. Delete the view first"));
 }
 
+TEST_F(SqlViewsTest, AllViewsTogetherHaveSoManyBytes) {
+  LogicalViewRecord view = Logical("v0");
+  view.query = std::string(1'000'000, ' ');
+  for (int i = 0; i < 67; ++i) {
+    view.name = LogicalName(fmt::format("v{}", i));
+    ASSERT_TRUE(catalog_->CreateLogicalView(view).ok()) << i;
+  }
+  view.name = LogicalName("more");
+  EXPECT_EQ(catalog_->CreateLogicalView(view).status(),
+            absl::ResourceExhaustedError(
+                "The names and queries of all views would take 68037459 bytes: the limit is 67108864"));
+  const auto lengthen = [](size_t bytes) {
+    return [bytes](LogicalViewRecord* changed) { changed->query = std::string(bytes, ' '); };
+  };
+  EXPECT_EQ(catalog_->UpdateLogicalView(LogicalName("v0"), "", lengthen(1'200'000)).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(catalog_->UpdateLogicalView(LogicalName("v0"), "", lengthen(10)).ok());
+  EXPECT_TRUE(catalog_->CreateLogicalView(view).ok());
+}
+
 TEST_F(SqlViewsTest, ViewsOfAnInstanceEndTogether) {
   ASSERT_TRUE(catalog_->CreateLogicalView(Logical("v", {Source({"a"})})).ok());
   ASSERT_TRUE(catalog_->CreateLogicalView(Logical("outer", {}, {LogicalName("v")})).ok());

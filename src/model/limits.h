@@ -46,6 +46,9 @@ constexpr size_t kListAuthorizedViewsPageMax = 1'000;
 constexpr size_t kLogicalViewsPerInstanceMax = 1'000;
 constexpr size_t kLogicalViewNestingMax = 8;  // views that read from views
 constexpr size_t kListSqlViewsPageMax = 1'000;
+// Names and queries of all logical and materialized views together, and what each takes besides.
+constexpr size_t kSqlViewsBytesMax = 64 << 20;
+constexpr size_t kSqlViewBytes = 512;
 constexpr int64_t kChangeStreamRetentionDaysMin = 1;
 constexpr int64_t kChangeStreamRetentionDaysMax = 7;
 constexpr size_t kMessageBytesMax = 256 * 1024 * 1024;
