@@ -17,7 +17,7 @@ namespace sonde::sql {
 namespace {
 
 // The texts of all views of a query together: each use of a view is bound anew.
-constexpr size_t kViewTextsBytesMax = 4 * kQueryTextBytesMax;
+constexpr size_t kViewTextsBytesMax = kQueryTextBytesMax;
 
 }  // namespace
 

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <memory>
 
-#include "access/rules.h"
 #include "base/bytes.h"
 #include "model/limits.h"
 #include "model/names.h"
@@ -77,9 +76,7 @@ absl::StatusOr<Times> TimesOf(const admin::ListHotTabletsRequest& request, int64
 
 // Whether the call's caller may read a table or view.
 sql::InstanceNames::MayRead MayReadOf(const rpc::Call& call) {
-  return [&call](std::string_view resource) {
-    return CheckAccess(call, PermissionToReadRows(resource), resource);
-  };
+  return [&call](std::string_view resource) { return CheckMayRead(call, resource); };
 }
 
 void AddSqlViews(const InstanceAdminParts& all, const CallKind& kind, Service* service) {

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "access/access_control.h"
+#include "access/rules.h"
 #include "rpc/call.h"
 
 namespace sonde {
@@ -32,6 +33,11 @@ inline const CallAccess* AccessOf(const rpc::Call& call) {
 inline absl::Status CheckAccess(const rpc::Call& call, Permission permission, std::string_view resource) {
   const CallAccess* const access = AccessOf(call);
   return access == nullptr ? absl::OkStatus() : access->Check(permission, resource);
+}
+
+// Checks whether the caller may read a table or view by SQL.
+inline absl::Status CheckMayRead(const rpc::Call& call, std::string_view resource) {
+  return CheckAccess(call, PermissionToReadRows(resource), resource);
 }
 
 }  // namespace sonde

@@ -14,7 +14,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
 #include "absl/synchronization/mutex.h"
-#include "access/rules.h"
 #include "base/bytes.h"
 #include "base/varint.h"
 #include "model/limits.h"
@@ -83,9 +82,7 @@ void WriteMetadata(const PreparedQuery& prepared, pb::ResultSetMetadata* metadat
 
 // Whether the call's caller may read a table or view.
 PreparedQueries::MayRead MayReadOf(const rpc::Call& call) {
-  return [&call](std::string_view resource) {
-    return CheckAccess(call, PermissionToReadRows(resource), resource);
-  };
+  return [&call](std::string_view resource) { return CheckMayRead(call, resource); };
 }
 
 absl::Status PrepareQuery(PreparedQueries* queries, const rpc::Call& call,

@@ -41,6 +41,8 @@ type fixture struct {
 	client   *bigtable.Client
 	data     btpb.BigtableClient
 	tables   adminpb.BigtableTableAdminClient
+	// Of views and of the instance itself.
+	instances adminpb.BigtableInstanceAdminClient
 }
 
 var instanceCount atomic.Int64
@@ -70,7 +72,8 @@ func newFixtureAt(t *testing.T, address, instance string) *fixture {
 		cancel()
 	})
 	return &fixture{t: t, ctx: ctx, instance: instance, admin: admin, client: client,
-		data: btpb.NewBigtableClient(connection), tables: adminpb.NewBigtableTableAdminClient(connection)}
+		data: btpb.NewBigtableClient(connection), tables: adminpb.NewBigtableTableAdminClient(connection),
+		instances: adminpb.NewBigtableInstanceAdminClient(connection)}
 }
 
 func (f *fixture) instanceName() string { return "projects/conformance/instances/" + f.instance }

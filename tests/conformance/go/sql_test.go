@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cloud.google.com/go/bigtable"
+	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
@@ -292,6 +293,42 @@ func TestSqlPreparedQueriesExpireWithTheirTables(t *testing.T) {
 	expectError(t, "a dropped table", err, codes.FailedPrecondition, "a table, view, schema bundle or series that it reads has changed")
 	_, err = f.prepare("SELECT * FROM t", nil)
 	expectError(t, "a dropped table", err, codes.NotFound, "Table not found: t")
+}
+
+func TestSqlPreparedQueriesExpireWithTheirViews(t *testing.T) {
+	f := newFixture(t)
+	table := f.createTable("t", "f")
+	f.write(table, cell{"a", "f", "q", 1, "1"})
+	create := func(id, query string) {
+		_, err := f.instances.CreateLogicalView(f.ctx, &adminpb.CreateLogicalViewRequest{
+			Parent: f.instanceName(), LogicalViewId: id, LogicalView: &adminpb.LogicalView{Query: query}})
+		check(t, err)
+	}
+	create("v", "SELECT _key, f['q'] AS q FROM t WHERE f['q'] != CAST(VIEW_PARAMETERS('not') AS BYTES)")
+	create("w", "SELECT q FROM v")
+	prepared := f.mustPrepare("SELECT * FROM w", nil)
+	rowsWithout := func(value string) int {
+		messages, err := f.query(&btpb.ExecuteQueryRequest{PreparedQuery: prepared.PreparedQuery, ViewParameters: map[string]*btpb.Value{
+			"not": {Type: &btpb.Type{Kind: &btpb.Type_StringType{StringType: &btpb.Type_String{}}}, Kind: &btpb.Value_StringValue{StringValue: value}}}})
+		check(t, err)
+		reader := &resultReader{t: t, columns: 1}
+		for i, message := range messages {
+			reader.take(message, i == 0)
+		}
+		return len(reader.rows)
+	}
+	if without0, without1 := rowsWithout("0"), rowsWithout("1"); without0 != 1 || without1 != 0 {
+		t.Errorf("%d and %d rows with these view parameters", without0, without1)
+	}
+	_, err := f.instances.UpdateLogicalView(f.ctx, &adminpb.UpdateLogicalViewRequest{
+		LogicalView: &adminpb.LogicalView{Name: f.instanceName() + "/logicalViews/v", Query: "SELECT 1 AS q"}})
+	check(t, err)
+	_, err = f.query(&btpb.ExecuteQueryRequest{PreparedQuery: prepared.PreparedQuery})
+	expectError(t, "an altered view", err, codes.FailedPrecondition, "a table, view or schema bundle that it reads has changed")
+	_, err = f.instances.DeleteLogicalView(f.ctx, &adminpb.DeleteLogicalViewRequest{Name: f.instanceName() + "/logicalViews/w"})
+	check(t, err)
+	_, err = f.prepare("SELECT * FROM w", nil)
+	expectError(t, "a deleted view", err, codes.NotFound, "Table not found: w")
 }
 
 func TestSqlPreparedQueriesAndTokensOutliveARestart(t *testing.T) {
