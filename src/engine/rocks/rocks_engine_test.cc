@@ -228,6 +228,56 @@ TEST_F(RocksEngineTest, MeasuresASmallTableBesideALargeOne) {
   check(engine.get());
 }
 
+// Tables with long and with short rows in one buffer, and ranges of such rows in one table.
+TEST_F(RocksEngineTest, MeasuresByBytesWhatHasNotSettled) {
+  constexpr TableId kLong = 1, kShort = 2;
+  constexpr uint64_t kRows = 500, kLongBytes = 10'000, kShortBytes = 50;
+  SeededRandom random(1);
+  const auto noise = [&](size_t count) {
+    std::string bytes(count, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random.Uniform(256));
+    return bytes;
+  };
+  const auto key = [](uint64_t row) { return fmt::format("row{:05}", row); };
+  auto engine = *Open();
+  for (const TableId table : {kLong, kShort}) ASSERT_TRUE(engine->CreateTable({.id = table}).ok());
+  uint64_t long_bytes = 0;
+  for (uint64_t row = 0; row < kRows; ++row) {
+    // In the first half, one row in ten is long: the halves weigh differently.
+    const size_t bytes = row < kRows / 2 && row % 10 != 0 ? kShortBytes : kLongBytes;
+    long_bytes += bytes;
+    ASSERT_TRUE(engine->Apply(kLong, {Put(key(row), 2, {{"q", 1000, noise(bytes)}})}).ok());
+    for (uint64_t i = 0; i < 10; ++i) {
+      ASSERT_TRUE(engine->Apply(kShort, {Put(key(10 * row + i), 2, {{"q", 1000, noise(kShortBytes)}})}).ok());
+    }
+  }
+  const double first_half = static_cast<double>(kRows / 20 * kLongBytes + kRows * 9 / 20 * kShortBytes);
+  const double whole = static_cast<double>(long_bytes);
+  const auto check = [&](const char* when, double overhead) {
+    const auto bytes_of = [&](TableId table) {
+      const auto ranges = engine->Ranges(table);
+      double bytes = 0;
+      for (const RangeStats& range : *ranges) bytes += static_cast<double>(range.bytes);
+      return bytes;
+    };
+    EXPECT_NEAR(bytes_of(kLong), whole, whole / 5) << when;
+    const double short_bytes = 10.0 * kRows * (static_cast<double>(kShortBytes) + overhead);
+    EXPECT_NEAR(bytes_of(kShort), short_bytes, short_bytes / 5) << when;
+    if (std::string_view(when) == "in pages") return;  // which are longer than these ranges
+    const auto halves = engine->range_sizes()->Measure(kLong, {"", key(kRows / 2)}, "");
+    ASSERT_TRUE(halves.ok());
+    EXPECT_NEAR(static_cast<double>((*halves)[0]), first_half, first_half / 5) << when;
+    EXPECT_NEAR(static_cast<double>((*halves)[1]), whole - first_half, (whole - first_half) / 5) << when;
+  };
+  // A value has its key and its fragment beside it; in memory, the buffer's own parts of an entry, too.
+  constexpr double kFragmentBytes = 25, kBufferBytes = 20;
+  check("in memory", kFragmentBytes + kBufferBytes);
+  ASSERT_TRUE(engine->CompactAll().ok());
+  check("in files", kFragmentBytes);
+  ASSERT_TRUE(engine->SettleAll().ok());
+  check("in pages", 10);
+}
+
 TEST_F(RocksEngineTest, RefusesAForeignDirectory) {
   std::filesystem::create_directories(path_);
   std::ofstream(path_ + "/photo.jpg") << "x";

@@ -40,34 +40,72 @@ std::vector<std::string> FileStarts(const CellStore& store, TableId table) {
   return row_keys;
 }
 
-// RocksDB's estimate is as fine as a block of a file and, in memory, as the mean entry of the whole buffer:
-// of a range that it finds smaller than this, the entries are looked at.
+// RocksDB takes each block of a file for as long as the mean of the file, in which one table may have long entries and another short
+// ones; in memory, it goes by a sample of the bytes (head_buffer.h).  So entries are looked at where little lies in a range, and in
+// heads also where files have so little of it that few blocks are meant.
 constexpr uint64_t kEstimatedBytesMin = 64 << 10;
+constexpr uint64_t kHeadFilesEstimatedMin = 4 << 20;
 // The bytes that are read for one range, and for all ranges of a call.  Beyond that the estimate has to do.
-constexpr uint64_t kRangeBytesReadMax = 1 << 20;
+constexpr uint64_t kRangeBytesReadMax = 8 << 20;
 constexpr uint64_t kBytesReadMax = 16 << 20;
 constexpr uint64_t kDeletedEntriesMax = 10'000;
+// The pages of a call whose sizes are looked up in the directory.
+constexpr size_t kPagesLookedUpMax = 1'024;
 
 class Measurement {
  public:
   explicit Measurement(const CellStore& store) : store_(store) {}
 
-  // Adds what lies in [from, to).  Ranges of a column family are best asked for in ascending order.
-  absl::Status Add(CellStore::ColumnFamily which, const std::string& from, const std::string& to,
-                   uint64_t* bytes) {
-    const rocksdb::Range keys(from, to);
-    rocksdb::SizeApproximationOptions what;
-    what.include_memtables = true;
+  // Adds what lies in [from, to) of a head.  Ranges of a head are best asked for in ascending order.
+  absl::Status AddHead(CellStore::ColumnFamily which, const std::string& from, const std::string& to,
+                       uint64_t* bytes) {
+    uint64_t memory = 0, files = 0;
+    absl::Status status =
+        Estimate(which, from, to, rocksdb::DB::SizeApproximationFlags::INCLUDE_MEMTABLES, &memory);
+    if (status.ok())
+      status = Estimate(which, from, to, rocksdb::DB::SizeApproximationFlags::INCLUDE_FILES, &files);
+    if (!status.ok()) return status;
+    uint64_t size = memory + files;
+    const bool is_rough = size < kEstimatedBytesMin || (files > 0 && files < kHeadFilesEstimatedMin);
+    if (is_rough && bytes_read_ < kBytesReadMax) Read(which, from, to, &size);
+    *bytes += size;
+    return absl::OkStatus();
+  }
+
+  // Adds the pages of the family that begin in [from, to), as the directory has them.
+  absl::Status AddPages(DirectoryCursor* directory, FamilyId family, const std::string& from,
+                        const std::string& to, uint64_t* bytes) {
     uint64_t size = 0;
-    const rocksdb::Status status =
-        store_.db()->GetApproximateSizes(what, store_.column_family(which), &keys, 1, &size);
-    if (!status.ok()) return FromRocks(status, "Measuring a table");
-    if (size < kEstimatedBytesMin && bytes_read_ < kBytesReadMax) Read(which, from, to, &size);
+    absl::StatusOr<DirectoryEntryRef> entry = directory->FindFrom(family, from);
+    for (; pages_ < kPagesLookedUpMax; ++pages_) {
+      if (!entry.ok()) return entry.status();
+      if (*entry == nullptr || (*entry)->key >= to) {
+        *bytes += size;
+        return absl::OkStatus();
+      }
+      size += (*entry)->header.page_bytes;
+      entry = directory->After(*entry);
+    }
+    size = 0;
+    if (absl::Status status = Estimate(CellStore::kPages, from, to,
+                                       rocksdb::DB::SizeApproximationFlags::INCLUDE_MEMTABLES |
+                                           rocksdb::DB::SizeApproximationFlags::INCLUDE_FILES,
+                                       &size);
+        !status.ok()) {
+      return status;
+    }
     *bytes += size;
     return absl::OkStatus();
   }
 
  private:
+  absl::Status Estimate(CellStore::ColumnFamily which, const std::string& from, const std::string& to,
+                        rocksdb::DB::SizeApproximationFlags what, uint64_t* size) const {
+    const rocksdb::Range keys(from, to);
+    return FromRocks(store_.db()->GetApproximateSizes(store_.column_family(which), &keys, 1, size, what),
+                     "Measuring a table");
+  }
+
   // Replaces the estimate by the bytes of the keys and values, or by as many as could be read, if they are
   // more.
   void Read(CellStore::ColumnFamily which, const std::string& from, const std::string& to, uint64_t* size) {
@@ -97,6 +135,7 @@ class Measurement {
   const CellStore& store_;
   std::array<std::unique_ptr<rocksdb::Iterator>, CellStore::kColumnFamilies> iterators_;
   uint64_t bytes_read_ = 0;
+  size_t pages_ = 0;  // that were looked up
 };
 
 }  // namespace
@@ -116,13 +155,13 @@ absl::StatusOr<std::vector<uint64_t>> MeasureRowRanges(const CellStore& store, T
     absl::Status status;
     for (const auto head : {CellStore::kFirstHead, CellStore::kSecondHead}) {
       if (status.ok()) {
-        status = measurement.Add(head, StartOfRange(table, range), EndOfRange(table, range), &bytes);
+        status = measurement.AddHead(head, StartOfRange(table, range), EndOfRange(table, range), &bytes);
       }
     }
     for (const FamilyId family : *families) {
       if (status.ok()) {
-        status = measurement.Add(
-            CellStore::kPages, StartOfPageRow(table, family, range.start),
+        status = measurement.AddPages(
+            &directory, family, StartOfPageRow(table, family, range.start),
             range.end.empty() ? EndOfPages(table, family) : StartOfPageRow(table, family, range.end), &bytes);
       }
     }

@@ -4,11 +4,15 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <iterator>
+#include <optional>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "rocksdb/slice.h"
@@ -25,11 +29,102 @@ constexpr size_t kSequenceBytes = 8;
 // bytes, which a time needs.
 constexpr size_t kTailBytes = 3 + 8;
 
+// A varint of the form that RocksDB's entries have: the length of what follows it.
+uint32_t TakeLength(const char** at) {
+  uint32_t length = 0;
+  for (int shift = 0; shift < 32; shift += 7) {
+    const auto byte = static_cast<unsigned char>(*(*at)++);
+    length |= static_cast<uint32_t>(byte & 0x7F) << shift;
+    if (byte < 0x80) break;
+  }
+  return length;
+}
+
+// Tells how many bytes lie in a range of a buffer, by a sample of the entries in which each byte has the same chance.  (RocksDB's own
+// estimate counts entries and takes each for as long as the mean of the buffer, in which one table may have long entries and another
+// short ones.)
+//
+// Threads: one inserts, any number ask.
+class ByteSample {
+ public:
+  explicit ByteSample(const Rep::KeyComparator& comparator) : comparator_(comparator) {}
+
+  // `entry`: the key with its length, then the value with its length; it stays where it is.
+  void Add(const char* entry) {
+    const char* at = entry;
+    const uint32_t key_bytes = TakeLength(&at);
+    at += key_bytes;
+    const uint32_t value_bytes = TakeLength(&at);
+    at += value_bytes;
+    const auto entry_bytes = static_cast<uint64_t>(at - entry);
+    const uint64_t before = bytes_.load(std::memory_order_relaxed);
+    const uint64_t samples = (before + entry_bytes) / kBytesOfSample - before / kBytesOfSample;
+    bytes_.store(before + entry_bytes, std::memory_order_relaxed);
+    entries_.store(entries_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (samples == 0) return;
+    const absl::MutexLock lock(&mutex_);
+    samples_.push_back({entry, samples});
+    is_sorted_ = false;
+  }
+
+  // The number of entries of mean length that have as many bytes as those of [start, end).  Nothing: no entries came by Add.
+  std::optional<uint64_t> CountEntries(const rocksdb::Slice& start, const rocksdb::Slice& end) {
+    const uint64_t entries = entries_.load(std::memory_order_relaxed);
+    const uint64_t bytes = bytes_.load(std::memory_order_relaxed);
+    if (entries == 0 || bytes == 0) return std::nullopt;
+    const absl::MutexLock lock(&mutex_);
+    if (!is_sorted_) Sort();
+    const uint64_t found = CountBefore(end) - CountBefore(start);
+    return static_cast<uint64_t>(static_cast<double>(found * kBytesOfSample) * static_cast<double>(entries) /
+                                     static_cast<double>(bytes) +
+                                 0.5);
+  }
+
+  size_t memory_bytes() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    const absl::MutexLock lock(&mutex_);
+    return samples_.capacity() * sizeof(Sample);
+  }
+
+ private:
+  // Of a full buffer, they take some 0.4% of its memory.
+  static constexpr uint64_t kBytesOfSample = 4 << 10;
+
+  struct Sample {
+    const char* entry = nullptr;
+    uint64_t count = 0;  // once sorted, with all before it
+  };
+
+  void Sort() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (size_t i = samples_.size(); i-- > 1;) {
+      if (i < sorted_) samples_[i].count -= samples_[i - 1].count;
+    }
+    std::sort(samples_.begin(), samples_.end(),
+              [&](const Sample& a, const Sample& b) { return comparator_(a.entry, b.entry) < 0; });
+    for (size_t i = 1; i < samples_.size(); ++i) samples_[i].count += samples_[i - 1].count;
+    sorted_ = samples_.size();
+    is_sorted_ = true;
+  }
+
+  uint64_t CountBefore(const rocksdb::Slice& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto at = std::partition_point(samples_.begin(), samples_.end(), [&](const Sample& sample) {
+      return comparator_(sample.entry, key) < 0;
+    });
+    return at == samples_.begin() ? 0 : std::prev(at)->count;
+  }
+
+  const Rep::KeyComparator& comparator_;
+  std::atomic<uint64_t> bytes_ = 0, entries_ = 0;
+  mutable absl::Mutex mutex_;
+  std::vector<Sample> samples_ ABSL_GUARDED_BY(mutex_);
+  size_t sorted_ ABSL_GUARDED_BY(mutex_) = 0;  // so many at the front are sorted, and count all before them
+  bool is_sorted_ ABSL_GUARDED_BY(mutex_) = true;
+};
+
 class HeadBuffer final : public Rep {
  public:
   HeadBuffer(std::unique_ptr<Rep> list, const KeyComparator& comparator, rocksdb::Allocator* allocator,
              size_t slots)
-      : Rep(allocator), list_(std::move(list)), comparator_(comparator), slots_(slots) {}
+      : Rep(allocator), list_(std::move(list)), comparator_(comparator), slots_(slots), sample_(comparator) {}
 
   rocksdb::KeyHandle Allocate(size_t bytes, char** buffer) override { return list_->Allocate(bytes, buffer); }
 
@@ -37,6 +132,7 @@ class HeadBuffer final : public Rep {
   void Insert(rocksdb::KeyHandle handle) override { InsertKey(handle); }
   bool InsertKey(rocksdb::KeyHandle handle) override {
     const Turn turn(&is_taken_);
+    sample_.Add(static_cast<const char*>(handle));
     const uint64_t series = SeriesOf(handle);
     Slot& slot = slots_[series % slots_.size()];
     if (slot.series != series) {
@@ -92,14 +188,15 @@ class HeadBuffer final : public Rep {
     return list_->GetDynamicPrefixIterator(arena);
   }
   uint64_t ApproximateNumEntries(const rocksdb::Slice& start, const rocksdb::Slice& end) override {
-    return list_->ApproximateNumEntries(start, end);
+    const std::optional<uint64_t> entries = sample_.CountEntries(start, end);
+    return entries.has_value() ? *entries : list_->ApproximateNumEntries(start, end);
   }
   void UniqueRandomSample(uint64_t entries, uint64_t wanted,
                           std::unordered_set<const char*>* sample) override {
     list_->UniqueRandomSample(entries, wanted, sample);
   }
   size_t ApproximateMemoryUsage() override {
-    return list_->ApproximateMemoryUsage() + slots_.size() * sizeof(Slot);
+    return list_->ApproximateMemoryUsage() + slots_.size() * sizeof(Slot) + sample_.memory_bytes();
   }
 
  private:
@@ -137,6 +234,7 @@ class HeadBuffer final : public Rep {
   const KeyComparator& comparator_;
   std::atomic<bool> is_taken_ = false;
   std::vector<Slot> slots_;
+  ByteSample sample_;
 };
 
 class HeadBufferFactory final : public rocksdb::MemTableRepFactory {

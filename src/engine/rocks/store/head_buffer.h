@@ -6,6 +6,8 @@
 // A series is recognized by its key without the end, which counts its rows in most schemas.  Places are
 // remembered for as many series as the buffer has slots.  For other series, and in other orders, it searches
 // from the top, as RocksDB does.
+//
+// It tells the sizes of ranges (GetApproximateSizes) by bytes, not by the number of entries.
 #pragma once
 
 #include <cstddef>
