@@ -135,12 +135,13 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
           .is_accepting = [server] { return server->is_accepting(); },
           .is_draining = [end] { return end->is_draining.load(); },
           .transport_figures =
-              [server, certificates, access, clock_watch,
+              [server, certificates, access, clock_watch, points = &ingest.points(),
                is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote] {
                 std::vector<Figure> figures = server->TransportFigures();
                 for (Figure& figure : certificates->Figures(absl::Now()))
                   figures.push_back(std::move(figure));
                 for (Figure& figure : server->UpkeepFigures()) figures.push_back(std::move(figure));
+                for (Figure& figure : points->Figures()) figures.push_back(std::move(figure));
                 for (Figure& figure : clock_watch->Figures()) figures.push_back(std::move(figure));
                 if (access != nullptr) {
                   for (Figure& figure : access->Figures()) figures.push_back(std::move(figure));

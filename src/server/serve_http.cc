@@ -110,7 +110,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& setti
                                                                           .port = wanted,
                                                                           .door = door,
                                                                           .tls = certificates.provider(),
-                                                                          .counts = facts.http_counts},
+                                                                          .counts = facts.http_counts,
+                                                                          .requests = sql.requests},
                                                                          Routes(facts, sql, ingest, access));
   if (server.ok()) return server;
   const std::string why(server.status().message());
@@ -122,7 +123,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& setti
                               .port = 0,
                               .door = door,
                               .tls = certificates.provider(),
-                              .counts = facts.http_counts},
+                              .counts = facts.http_counts,
+                              .requests = sql.requests},
                              Routes(facts, sql, ingest, access));
   if (server.ok()) {
     spdlog::warn("http: {}; took port {} instead (--http-port chooses, --no-http does without)", why,

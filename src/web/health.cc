@@ -13,7 +13,8 @@ void AddHealth(std::function<absl::Status()> ready, Router* router) {
                      response->body = "ok\n";
                      return absl::OkStatus();
                    },
-               .is_for_watchers = true});
+               .is_for_watchers = true,
+               .is_counted = false});
   router->Add({.method = "GET",
                .path = "/readyz",
                .handler =
@@ -25,7 +26,8 @@ void AddHealth(std::function<absl::Status()> ready, Router* router) {
                      response->body = "ready\n";
                      return absl::OkStatus();
                    },
-               .is_for_watchers = true});
+               .is_for_watchers = true,
+               .is_counted = false});
 }
 
 }  // namespace sonde

@@ -50,7 +50,12 @@ void AddPage(Router* router) {
     const auto send = [&file](const HttpRequest& request, HttpBody*, HttpResponse* response) {
       return Send(file, request, response);
     };
-    router->Add({"GET", std::string(file.path), send});
+    // Names of assets change with their content.
+    const bool is_asset = file.path.starts_with("/assets/");
+    router->Add({.method = "GET",
+                 .path = std::string(file.path),
+                 .handler = send,
+                 .counted_as = is_asset ? "GET /assets/*" : ""});
     if (file.path == "/index.html") router->Add({"GET", "/", send});
   }
 }

@@ -88,7 +88,8 @@ class LineWrite {
         unit_(unit),
         batch_(&service->declarations(), &service->tables(), service->ingest_settings(),
                &service->refresher()),
-        now_micros_(service->clock().NowMicros()) {}
+        now_micros_(service->clock().NowMicros()),
+        tally_(service->points(), kSenderInflux) {}
 
   // An error of the store; the points before it may be written.
   absl::Status Run(std::string_view text) {
@@ -98,21 +99,21 @@ class LineWrite {
       const LineProtocolParser::Step step = parser.Next(&point);
       if (step == LineProtocolParser::Step::kEnd) break;
       if (step == LineProtocolParser::Step::kBadLine) {
-        Refuse(parser.line(),
+        Refuse(PointCounts::Refusal::kUnreadable, parser.line(),
                fmt::format("unable to parse '{}': {}", Printable(parser.line_text(), 100), parser.problem()));
         continue;
       }
       const absl::Status status = Add(point, parser.line_text());
       if (IsOfPoint(status)) {
-        Refuse(parser.line(), TextOfStatus(status));
+        Refuse(PointCounts::RefusalOf(status), parser.line(), TextOfStatus(status));
       } else if (!status.ok()) {
         return status;
       }
       if (batch_.IsFull()) {
-        if (absl::Status flushed = batch_.Flush(); !flushed.ok()) return flushed;
+        if (absl::Status flushed = Flush(); !flushed.ok()) return flushed;
       }
     }
-    return batch_.Flush();
+    return Flush();
   }
 
   int64_t refused() const { return refused_; }
@@ -145,11 +146,20 @@ class LineWrite {
       if (!time_micros.ok()) return time_micros.status();
       ingest.time_micros = *time_micros;
     }
-    return batch_.Add(ingest);
+    absl::Status status = batch_.Add(ingest);
+    if (status.ok()) tally_.Add(ingest.series, ingest.time_micros);
+    return status;
   }
 
-  void Refuse(int64_t line, std::string_view why) {
+  absl::Status Flush() {
+    absl::Status status = batch_.Flush();
+    if (status.ok()) tally_.Commit();
+    return status;
+  }
+
+  void Refuse(PointCounts::Refusal kind, int64_t line, std::string_view why) {
     ++refused_;
+    tally_.Refuse(kind);
     if (problems_.size() < kLineProblemsShownMax) problems_.push_back(fmt::format("line {}: {}", line, why));
   }
 
@@ -157,6 +167,7 @@ class LineWrite {
   const Unit unit_;
   IngestBatch batch_;
   const int64_t now_micros_;
+  PointTally tally_;
   int64_t refused_ = 0;
   std::vector<std::string> problems_;
 };

@@ -17,6 +17,7 @@
 #include "base/admission.h"
 #include "base/clock.h"
 #include "model/table_access.h"
+#include "series/http/point_counts.h"
 #include "series/input/ingest_batch.h"
 #include "series/known/declarations.h"
 #include "series/write/rollup_refresher.h"
@@ -60,6 +61,8 @@ class IngestService {
   Declarations& declarations() { return declarations_; }
   RollupRefresher& refresher() { return refresher_; }
   const Clock& clock() const { return *clock_; }
+  PointCounts* points() { return &points_; }
+  const PointCounts& points() const { return points_; }
   IdleWorkers* idle_workers() const { return settings_.idle_workers; }
   const IngestSettings& ingest_settings() const { return settings_.ingest; }
 
@@ -82,6 +85,7 @@ class IngestService {
   Declarations declarations_;
   RollupRefresher refresher_;
   Admission admission_;
+  PointCounts points_;
 
   absl::Mutex mutex_;
   bool is_ending_ ABSL_GUARDED_BY(mutex_) = false;

@@ -63,7 +63,8 @@ class SampleWrite {
  public:
   explicit SampleWrite(IngestService* service)
       : batch_(&service->declarations(), &service->tables(), service->ingest_settings(),
-               &service->refresher()) {}
+               &service->refresher()),
+        tally_(service->points(), kSenderPrometheus) {}
 
   // `message`: unpacked.
   absl::StatusOr<RemoteCounts> Run(std::string_view message, WriteVersion version) {
@@ -73,6 +74,7 @@ class SampleWrite {
         [this](const RemoteLabels& labels, RemoteSamples samples) { return AddSeries(labels, samples); });
     if (!counts.ok()) return counts;
     if (absl::Status status = Flush(); !status.ok()) return status;
+    tally_.Refuse(PointCounts::Refusal::kHistogram, static_cast<uint64_t>(counts->histograms));
     return counts;
   }
 
@@ -102,7 +104,8 @@ class SampleWrite {
     is_identity_kept_ = false;
     for (RemoteSample sample; samples.Next(&sample);) {
       if (point.series.empty() || names > 1) {
-        Refuse(point.series.empty() ? "a series without __name__" : "a series with more than one __name__");
+        Refuse(PointCounts::Refusal::kUnreadable,
+               point.series.empty() ? "a series without __name__" : "a series with more than one __name__");
       } else if (absl::Status status = AddSample(sample, &point); !status.ok()) {
         return status;
       }
@@ -119,7 +122,8 @@ class SampleWrite {
     const absl::Status status = Add(sample.timestamp_millis, point);
     if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
         absl::IsResourceExhausted(status)) {
-      Refuse(fmt::format("{}: {}", Printable(point->series), TextOfStatus(status)));
+      Refuse(PointCounts::RefusalOf(status),
+             fmt::format("{}: {}", Printable(point->series), TextOfStatus(status)));
     } else if (!status.ok()) {
       return status;
     }
@@ -128,6 +132,7 @@ class SampleWrite {
 
   absl::Status Flush() {
     absl::Status status = batch_.Flush();
+    if (status.ok()) tally_.Commit();
     identities_.clear();
     is_identity_kept_ = false;
     return status;
@@ -139,15 +144,19 @@ class SampleWrite {
           fmt::format("time {} in ms since 1970; allowed: the years 0001 to 9999", timestamp_millis));
     }
     point->time_micros = timestamp_millis * 1'000;
-    return batch_.Add(*point);
+    absl::Status status = batch_.Add(*point);
+    if (status.ok()) tally_.Add(point->series, point->time_micros);
+    return status;
   }
 
-  void Refuse(std::string why) {
+  void Refuse(PointCounts::Refusal kind, std::string why) {
     ++refused_;
+    tally_.Refuse(kind);
     if (problems_.size() < kSampleProblemsShownMax) problems_.push_back(std::move(why));
   }
 
   IngestBatch batch_;
+  PointTally tally_;
   std::string identity_;                // of the series at hand
   std::deque<std::string> identities_;  // until the flush
   bool is_identity_kept_ = false;       // ... among these

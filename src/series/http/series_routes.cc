@@ -494,6 +494,9 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
       is_csv ? CsvLoader(mapping, callbacks).Load(SourceOfText(*text), &writer)
              : JsonLinesLoader(mapping, callbacks).Load(SourceOfText(*text), &writer);
   if (!totals.ok()) return totals.status();
+  service->points()->AddWritten(schema.name, is_csv ? kSenderCsv : kSenderJson,
+                                {static_cast<uint64_t>(totals->points), writer.totals().newest_micros});
+  service->points()->AddRefused(PointCounts::Refusal::kInvalid, static_cast<uint64_t>(totals->bad_lines));
   Json answer = {{"points", totals->points}, {"refused", totals->bad_lines}};
   if (!totals->ignored_columns.empty()) {
     answer["ignored"] = totals->ignored_columns;

@@ -219,7 +219,7 @@ absl::Status IngestBatch::MakeTarget(const IngestPoint& point, Target* target) {
   if (series != nullptr && !series->is_open()) return MakeDeclaredTarget(point, series, target);
   if (series != nullptr || settings_.takes_undeclared) return MakeOpenTarget(point, series, target);
   return Refuse(
-      absl::InvalidArgumentError(fmt::format(
+      absl::FailedPreconditionError(fmt::format(
           "series '{}' is not declared, and this server takes declared ones only", Printable(point.series))),
       target);
 }

@@ -139,6 +139,7 @@ absl::Status PointWriter::Add(const Point& point) {
   if (latest_codec_ != nullptr) KeepNewest(point, latest_codec_->schema().TimestampOf(encoded.time_micros));
   ++totals_.points;
   totals_.oldest_micros = std::min(totals_.oldest_micros, encoded.time_micros);
+  totals_.newest_micros = std::max(totals_.newest_micros, encoded.time_micros);
   return absl::OkStatus();
 }
 

@@ -64,6 +64,7 @@ class PointWriter {
     int64_t rows = 0;   // entries of requests; a row that is written by two requests counts twice
     int64_t requests = 0;
     int64_t oldest_micros = kTimeEndMicros;  // of the points' times
+    int64_t newest_micros = kTimeBeginMicros;
   };
 
   enum class Target : uint8_t { kAll, kDerivedOnly };  // kDerivedOnly: its own table has the points already

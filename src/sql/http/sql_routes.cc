@@ -108,7 +108,8 @@ void AddSqlRoutes(SqlService service, std::string project, std::string instance,
                    [shared, usual](const HttpRequest& request, HttpBody* body, HttpResponse* response) {
                      return AnswerSql(shared.get(), *usual, request, body, response);
                    },
-               .body_bytes_max = kSqlBodyBytesMax});
+               .body_bytes_max = kSqlBodyBytesMax,
+               .is_counted = false});
 }
 
 }  // namespace sonde::sql

@@ -180,6 +180,20 @@ int HttpCodeOf(absl::StatusCode code) {
   }
 }
 
+absl::StatusCode CodeOfHttp(int http_code) {
+  constexpr int kContentTooLarge = 413;
+  if (http_code < 400) return absl::StatusCode::kOk;
+  if (http_code == kContentTooLarge) return absl::StatusCode::kResourceExhausted;
+  for (const absl::StatusCode code :
+       {absl::StatusCode::kInvalidArgument, absl::StatusCode::kUnauthenticated,
+        absl::StatusCode::kPermissionDenied, absl::StatusCode::kNotFound, absl::StatusCode::kAborted,
+        absl::StatusCode::kResourceExhausted, absl::StatusCode::kCancelled, absl::StatusCode::kUnimplemented,
+        absl::StatusCode::kUnavailable, absl::StatusCode::kDeadlineExceeded}) {
+    if (HttpCodeOf(code) == http_code) return code;
+  }
+  return http_code < 500 ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kInternal;
+}
+
 HttpResponse ErrorResponse(const absl::Status& status) {
   return ErrorResponse(HttpCodeOf(status.code()), std::string(absl::StatusCodeToString(status.code())),
                        std::string(status.message()));

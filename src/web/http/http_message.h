@@ -107,6 +107,9 @@ struct HttpResponse {
 // request's body) or else 429, UNAVAILABLE 503, ...
 int HttpCodeOf(absl::StatusCode code);
 
+// The nearest code to an answer's: HttpCodeOf backwards; 2xx and 3xx are OK.
+absl::StatusCode CodeOfHttp(int http_code);
+
 // {"error": {"code": 404, "status": "NOT_FOUND", "message": "..."}}; of 503 with Retry-After.
 HttpResponse ErrorResponse(const absl::Status& status);
 HttpResponse ErrorResponse(int http_code, std::string_view status_name, std::string_view message);

@@ -161,6 +161,7 @@ struct HttpServer::Parts {
   const HttpDoor* door = nullptr;
   bool has_tls = false;
   std::shared_ptr<HttpCounts> counts;
+  RequestMetrics* requests = nullptr;
   std::unique_ptr<Lobby> lobby;
   std::unique_ptr<WorkQueue> queue;
   // Requests are named by numbers that count on from the time in microseconds at the start, so that no server before it had the name.
@@ -281,6 +282,7 @@ struct HttpServer::Parts {
   void AnswerOne(Connection* connection) const {
     RequestHead head = *std::move(connection->head);
     connection->head.reset();
+    const auto begin = std::chrono::steady_clock::now();
     head.request.tag = MakeRequestTag(
         head.request.Header("x-request-id").value_or(""), head.request.Header("traceparent").value_or(""),
         fmt::format("{:x}", next_request.fetch_add(1, std::memory_order_relaxed)));
@@ -298,9 +300,24 @@ struct HttpServer::Parts {
     }
     form.closes = form.closes || (response.stream && form.is_http_1_0);
     counts->AddAnswer(response.code);
+    const int http_code = response.code;
     if (!SendResponse(std::move(response), form, head.request, connection))
       counts->AddCut(HttpCounts::Cut::kBrokenOff);
     connection->Send();
+    Count(head.request, http_code, std::chrono::steady_clock::now() - begin);
+  }
+
+  // An answer that is made as it is sent has ended only now.
+  void Count(const HttpRequest& request, int http_code, std::chrono::steady_clock::duration took) const {
+    if (requests == nullptr) return;
+    const Router::Match match = router.Find(request.method, request.path);
+    if (match.route != nullptr && !match.route->is_counted) return;
+    const std::string name = match.route == nullptr ? "other paths"
+                             : !match.route->counted_as.empty()
+                                 ? match.route->counted_as
+                                 : match.route->method + " " + match.route->path;
+    requests->Record(name, CodeOfHttp(http_code),
+                     std::chrono::duration_cast<std::chrono::microseconds>(took).count());
   }
 
   bool IsForWatchers(const HttpRequest& request) const {
@@ -339,6 +356,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const HttpServerOp
   auto parts = std::make_unique<Parts>();
   parts->router = std::move(router);
   parts->counts = options.counts;
+  parts->requests = options.requests;
   parts->door = options.door;
   parts->has_tls = static_cast<bool>(options.tls);
   parts->names = NamesOf(options.host);

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "metrics/request_metrics.h"
 #include "tls/context.h"
 #include "web/http/http_counts.h"
 #include "web/http/http_door.h"
@@ -36,6 +37,8 @@ struct HttpServerOptions {
   // The certificate of a connection that begins now; any thread calls it.  Empty: no TLS is spoken.
   std::function<std::shared_ptr<const tls::Context>()> tls;
   std::shared_ptr<HttpCounts> counts = std::make_shared<HttpCounts>();
+  // Where requests are counted by route; null: nowhere.  Must outlive the server.
+  RequestMetrics* requests = nullptr;
 };
 
 class HttpServer {

@@ -125,10 +125,11 @@ class HttpServerTest : public testing::Test {
            }
            return absl::OkStatus();
          }});
-    server_ = *HttpServer::Start({}, std::move(router));
+    server_ = *HttpServer::Start({.requests = &requests_}, std::move(router));
   }
 
   absl::Status ready_;
+  RequestMetrics requests_;
   int posts_ = 0;
   std::atomic<bool> is_working_ = false, was_left_ = false, may_end_ = false;
   std::unique_ptr<HttpServer> server_;
@@ -141,6 +142,29 @@ TEST_F(HttpServerTest, SaysWhetherItIsReady) {
   const std::string answer = Get(server_->port(), "/readyz");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 503"));
   EXPECT_EQ(ErrorOf(answer).value("message", ""), "the disk is gone");
+}
+
+TEST_F(HttpServerTest, CountsRequestsByRouteAndStatus) {
+  Get(server_->port(), "/stream");
+  Get(server_->port(), "/throws");
+  Get(server_->port(), "/none");
+  Get(server_->port(), "/readyz");
+  Post(server_->port(), "/count/a", std::string(1'001, 'x'));
+  // An answer is counted after it was sent.
+  std::string counted;
+  for (int i = 0; i < 500; ++i, usleep(10'000)) {
+    counted.clear();
+    for (const RequestMetrics::Method& method : requests_.Snapshot()) {
+      for (size_t code = 0; code < RequestMetrics::kCodes; ++code) {
+        if (method.by_code[code] == 0) continue;
+        counted += method.name + " " + absl::StatusCodeToString(static_cast<absl::StatusCode>(code)) + "; ";
+      }
+    }
+    if (requests_.Snapshot().size() == 4) break;
+  }
+  EXPECT_EQ(
+      counted,
+      "GET /stream OK; GET /throws INTERNAL; POST /count/{what} RESOURCE_EXHAUSTED; other paths NOT_FOUND; ");
 }
 
 TEST_F(HttpServerTest, GivesBodyPartsAndQueryToTheHandler) {

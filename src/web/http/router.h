@@ -30,6 +30,10 @@ struct Route {
   // Answered though requests or clients hold all other threads: for those that watch the server.  Its handler
   // must be quick.
   bool is_for_watchers = false;
+  // The name by which its requests are counted; empty: "METHOD path".
+  std::string counted_as = {};
+  // False: its handler counts its requests by itself, or they are probes, which nobody wants to be counted.
+  bool is_counted = true;
 };
 
 class Router {
