@@ -160,6 +160,7 @@ const std::map<std::string, Expected>& Routes() {
       {"GET /api/v1/views", {kViewer, {kServer}}},
       {"GET /api/v1/tables/{project}/{instance}/{table}", {kViewer, {kTable}}},
       {"GET /api/v1/tables/{project}/{instance}/{table}/rows", {kReader, {kTable}}},
+      {"GET /api/v1/tables/{project}/{instance}/{table}/cell", {kReader, {kTable}}},
       {"GET /api/v1/tables/{project}/{instance}/{table}/heatmap", {kReader, {kTable}}},
       {"GET /api/v1/tables/{project}/{instance}/{table}/findings", {kReader, {kTable}}},
       {"GET /api/v1/series", {kViewer, {kSeries}}},
@@ -312,7 +313,7 @@ bool ExpectedFor(const std::string& name, const Expected& expected, const Caller
       caller.role == kCustomRole &&
       (name == "Bigtable/ReadRows" || name == "Bigtable/ReadChangeStream" ||
        name == "Bigtable/GenerateInitialChangeStreamPartitions" || name.ends_with("/query") ||
-       name.ends_with("/read") || name.ends_with("/rows"));
+       name.ends_with("/read") || name.ends_with("/rows") || name.ends_with("/cell"));
   if (caller.rank < expected.rank && !custom_suffices) return false;
   return std::all_of(expected.on.begin(), expected.on.end(),
                      [&](std::string_view resource) { return Covers(place, resource); });

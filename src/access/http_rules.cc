@@ -43,6 +43,8 @@ constexpr std::array kHttpRules = {
     HttpRule{
         "GET", "/api/v1/tables/{project}/{instance}/{table}/rows", Door::kDecided, {kRead}, kTableOfPath},
     HttpRule{
+        "GET", "/api/v1/tables/{project}/{instance}/{table}/cell", Door::kDecided, {kRead}, kTableOfPath},
+    HttpRule{
         "GET", "/api/v1/tables/{project}/{instance}/{table}/heatmap", Door::kDecided, {kHeat}, kTableOfPath},
     HttpRule{
         "GET", "/api/v1/tables/{project}/{instance}/{table}/findings", Door::kDecided, {kHeat}, kTableOfPath},

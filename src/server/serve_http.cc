@@ -15,6 +15,7 @@
 #include "server/table_declarations.h"
 #include "sql/http/sql_routes.h"
 #include "table/local_tables.h"
+#include "web/cell_api.h"
 #include "web/health.h"
 #include "web/login.h"
 #include "web/overview_api.h"
@@ -68,6 +69,7 @@ Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::Inge
       [declarations](std::string_view table_name) { return declarations->Find(table_name); },
       TableDeclarations::IsOwnTable, &router);
   AddViewsApi(&tables->catalog(), &router);
+  AddCellApi(tables, facts.large_room, &router);
   return router;
 }
 

@@ -146,6 +146,7 @@ ROUTES = {
     "GET /api/v1/slow": (ADMIN, [SERVER]),
     "GET /api/v1/findings": (READER, [SERVER]), "GET /api/v1/tables": (VIEWER, [SERVER]), "GET /api/v1/views": (VIEWER, [SERVER]),
     "GET /api/v1/tables/sonde/sonde/t": (VIEWER, [T]), "GET /api/v1/tables/sonde/sonde/t/rows": (READER, [T]),
+    "GET /api/v1/tables/sonde/sonde/t/cell": (READER, [T]),
     "GET /api/v1/tables/sonde/sonde/t/heatmap": (READER, [T]), "GET /api/v1/tables/sonde/sonde/t/findings": (READER, [T]),
     "GET /api/v1/series": (VIEWER, [I]), "GET /api/v1/series/s": (VIEWER, [I]), "PUT /api/v1/series/s": (EDITOR, [I]),
     "GET /api/v1/series/s/query": (READER, [I]), "POST /api/v1/series/s/query": (READER, [I]), "POST /api/v1/series/s/write": (EDITOR, [I]),
@@ -154,7 +155,7 @@ ROUTES = {
     "POST /api/v1/sql": (READER, [I]),
 }
 # What the custom role has: tables.readRows.
-CUSTOM = re.compile(r"Bigtable/(ReadRows|ReadChangeStream|GenerateInitialChangeStreamPartitions)$|/query$|/read$|/rows$")
+CUSTOM = re.compile(r"Bigtable/(ReadRows|ReadChangeStream|GenerateInitialChangeStreamPartitions)$|/query$|/read$|/rows$|/cell$")
 DENIED = re.compile(r"Access denied\. Missing IAM permission: (bigtable|sonde)\.[A-Za-z]+\.[A-Za-z]+\.")
 UNAUTHENTICATED = "Request had invalid authentication credentials."
 
@@ -342,7 +343,7 @@ def check_words(what, words, name):
 
 def test_the_table_has_every_method_of_the_definitions():
     assert len(METHODS) == 81 + 5 + 1 + 2
-    assert len(ROUTES) == 37
+    assert len(ROUTES) == 38
 
 
 def test_every_call_is_decided_as_the_table_says(matrix):
