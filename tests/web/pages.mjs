@@ -1,14 +1,13 @@
 // Every page with real data in it: see `run`.
 import assert from "node:assert/strict";
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import fs from "node:fs";
-import http from "node:http";
-import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
 import zlib from "node:zlib";
 
-const { chromium } = createRequire(path.join(process.env.SONDE_WEB_PACKAGES, "x.js"))("playwright-core");
+import { get, json, launchBrowser, startServer } from "./server.mjs";
+
 const binary = path.resolve(process.argv[2]);
 const repository = path.resolve(import.meta.dirname, "../..");
 const option = process.argv.indexOf("--screenshots");
@@ -24,20 +23,6 @@ const quiet = () => os.loadavg()[0] < 2 * os.cpus().length;
 const hotRows = 20, hotRequests = 300;
 
 // ---- a server with data in it
-async function startServer() {
-  const out = path.join(work, "stdout");
-  const server = spawn(binary, ["serve", "--port", "0", "--http-port", "0", "--durability", "os", "--data-dir", path.join(work, "data")],
-    { stdio: ["ignore", fs.openSync(out, "w"), fs.openSync(path.join(work, "log"), "w")] });
-  for (let i = 0; i < 300; ++i) {
-    const text = fs.readFileSync(out, "utf8");
-    const page = text.match(/web page at (\S+)/)?.[1], endpoint = text.match(/listening on (\S+)/)?.[1];
-    if (endpoint) return { server, page, endpoint };
-    assert.equal(server.exitCode, null, fs.readFileSync(path.join(work, "log"), "utf8"));
-    await new Promise((done) => setTimeout(done, 100));
-  }
-  throw new Error("the server did not start");
-}
-
 function writeWeather(file, days) {
   const lines = ["location,date,precipitation,temp_max,temp_min,wind,weather"];
   for (let day = 0; day < days; ++day) {
@@ -49,13 +34,6 @@ function writeWeather(file, days) {
   }
   fs.writeFileSync(file, lines.join("\n") + "\n");
 }
-
-const get = (url, headers = {}) => new Promise((done, fail) => http.get(url, { headers }, (response) => {
-  const parts = [];
-  response.on("data", (part) => parts.push(part));
-  response.on("end", () => done({ status: response.statusCode, headers: response.headers, body: Buffer.concat(parts) }));
-}).on("error", fail));
-const json = async (url) => JSON.parse((await get(url)).body);
 
 // ---- the tests
 const tests = [];
@@ -485,7 +463,7 @@ const picture = (name) => page.screenshot({ path: path.join(pictures, `${name}.p
 const allowed = [];
 const expected = (line) => allowed.push(line);
 
-const { server, page: address, endpoint } = await startServer();
+const { server, page: address, endpoint } = await startServer(binary, work);
 base = address;
 let failures = 0;
 try {
@@ -503,7 +481,7 @@ try {
   for (let i = 0; i < hotRequests; ++i) await get(`${base}api/v1/tables/${path_}/rows?prefix=Seattle&limit=${hotRows}`);
   await new Promise((done) => setTimeout(done, 2500));
 
-  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+  const browser = await launchBrowser();
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true });
   page = await context.newPage();
   page.setDefaultTimeout(20_000);

@@ -1,4 +1,6 @@
 // The server's JSON, typed. Every failure is an Error with the server's own words.
+import { NoAnswer } from "./dom";
+import { lookForServer, noteAnswer } from "./link";
 
 export interface Family { name: string; gc_rule: string; is_aggregate: boolean }
 export interface LargeRow { key: string; bytes: number }
@@ -53,13 +55,25 @@ export function url(path: string, parameters: Parameters = {}): string {
   return text ? `${path}?${text}` : path;
 }
 
-// What the server answers; a browser whose session has ended goes to the login.
+// What the server answers; a browser whose session has ended goes to the login. NoAnswer: nothing came.
 export async function fetchHere(path: string, options: RequestInit = {}): Promise<Response> {
-  const response = await fetch(path, options);
+  let response: Response;
+  try {
+    response = await fetch(path, options);
+  } catch (error) {
+    const is_ours = options.signal?.aborted && (options.signal.reason as Error)?.name !== "TimeoutError";
+    if (is_ours) throw error;
+    void lookForServer();
+    throw new NoAnswer(`No answer from ${location.host}`);
+  }
+  noteAnswer();
   if (response.status !== 401) return response;
   location.assign("./login");
   return new Promise(() => undefined); // the page is left
 }
+
+// Figures come within the first; a question of a series may have much to read.
+export const figureMs = 5_000, questionMs = 120_000;
 
 export interface Session { member: string | null; is_session: boolean }
 export async function logOut(): Promise<void> {
@@ -69,8 +83,13 @@ export async function logOut(): Promise<void> {
   location.assign("./login");
 }
 
-export async function get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
-  const response = await fetchHere(url(path, parameters), { signal });
+export class Refusal extends Error {
+  constructor(message: string, readonly http_code: number) { super(message); }
+}
+
+export async function get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal, limit_ms = figureMs): Promise<T> {
+  const limit = AbortSignal.timeout(limit_ms);
+  const response = await fetchHere(url(path, parameters), { signal: signal ? AbortSignal.any([signal, limit]) : limit });
   const text = await response.text();
   let json: unknown;
   try {
@@ -80,7 +99,7 @@ export async function get<T>(path: string, parameters: Parameters = {}, signal?:
   }
   if (!response.ok) {
     const error = (json as { error?: { message?: string } }).error;
-    throw new Error(error?.message ?? `The server answered ${response.status}`);
+    throw new Refusal(error?.message ?? `The server answered ${response.status}`, response.status);
   }
   return json as T;
 }

@@ -2,7 +2,7 @@
 // go back.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { clock } from "./format";
+import { clock, zone, zoneName } from "./time";
 
 export interface Line {
   label: string;
@@ -13,7 +13,8 @@ export interface Line {
 }
 export interface ChartOptions {
   height: number;
-  text: (value: number) => string;
+  // With more digits than it would take by itself, if `digits` says so.
+  text: (value: number, digits?: number) => string;
   // When the user has chosen another stretch of time; seconds.
   zoom?: (from: number, to: number) => void;
   reset?: () => void;
@@ -22,6 +23,8 @@ export interface ChartOptions {
   sync?: string;
   // Whether the scale begins at zero.
   zero?: boolean;
+  // Whether the chart has a legend of its own; it has, unless this says no.
+  legend?: boolean;
 }
 
 export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -62,6 +65,23 @@ const alone = (values: ArrayLike<number | null | undefined>): number[] => {
   return told.filter((_, place) => is(place) && !is(place - 1) && !is(place + 1));
 };
 
+const digitsMax = 12;
+// The texts of an axis: as many digits as tell its ticks apart, and each of them from what lies an eighth of a step above it.
+export function ticks(values: (number | null)[], text: ChartOptions["text"]): string[] {
+  const known = values.filter((value) => value !== null);
+  const part = known.length > 1 ? Math.abs(known[1] - known[0]) / 8 : 0;
+  const is_fine = (digits?: number) => new Set(known.map((value) => text(value, digits))).size === known.length &&
+    known.every((value) => part === 0 || text(value, digits) !== text(value + part, digits));
+  let digits: number | undefined;
+  while (!is_fine(digits) && (digits ?? 0) < digitsMax) digits = (digits ?? 1) + 1;
+  return values.map((value) => (value === null ? "" : text(value, digits)));
+}
+
+// Times of points that lie further apart than `step` have a time without points between them, so that no line is drawn over the gap.
+export function withGaps(times: number[], step: number): number[] {
+  return times.flatMap((time, at) => (at > 0 && time - times[at - 1] > 1.5 * step ? [times[at - 1] + step, time] : [time]));
+}
+
 export function chart(where: HTMLElement, times: number[], lines: Line[], options: ChartOptions): uPlot {
   where.replaceChildren();
   const axis = { stroke: colour("--muted"), grid: { stroke: colour("--grid"), width: 1 }, ticks: { stroke: colour("--grid"), width: 1 }, font: "12px system-ui" };
@@ -69,17 +89,18 @@ export function chart(where: HTMLElement, times: number[], lines: Line[], option
   const plot = new uPlot({
     width: Math.max(where.clientWidth, 200),
     height: options.height,
-    padding: [12, 16, 0, 0],
+    padding: [12, 42, 0, 0], // at the right: half of the last label
+    tzDate: (seconds) => (zone() === "utc" ? uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC") : new Date(seconds * 1000)),
     cursor: { drag: { x: !!options.zoom, y: false, setScale: false }, sync: options.sync ? { key: options.sync } : undefined, points: { size: 7 } },
-    legend: { live: true },
+    legend: { live: true, show: options.legend !== false },
     scales: {
       x: { time: true },
       y: options.zero ? { range: (_plot, _min, max) => [0, (max > 0 ? max : 1) * 1.1] } : {},
     },
     axes: [{
-      ...axis, space: 90,
+      ...axis, space: 90, size: 32, label: zoneName(times.at(-1)), labelSize: 16, labelGap: 0, labelFont: "11px system-ui",
       values: (plot, values) => values.map((value) => clock(value, (plot.scales.x.max ?? 0) - (plot.scales.x.min ?? 0))),
-    }, { ...axis, size: 76, values: (_plot, values) => values.map((value) => (value === null ? "" : options.text(value))) }],
+    }, { ...axis, size: 76, values: (_plot, values) => ticks(values, options.text) }],
     series: [
       { label: "time", value: (_plot, value) => (value === null ? "—" : clock(value)) },
       ...lines.map((line, index): uPlot.Series => {

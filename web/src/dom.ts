@@ -43,8 +43,14 @@ export function select(options: [value: string, text: string][], value: string, 
 export const empty = (title: string, text: string): HTMLElement =>
   h("div", { class: "empty" }, h("strong", {}, title), h("p", {}, text));
 
+export class NoAnswer extends Error {}
+
+// Where the server gave no answer, the frame draws the page again as soon as it answers.
 export const problem = (error: unknown): HTMLElement =>
-  h("div", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error));
+  h("div", { class: "problem", role: "alert", "data-no-answer": error instanceof NoAnswer }, error instanceof Error ? error.message : String(error));
+
+// Something is left out of what is shown.
+export const caution = (...children: Child[]): HTMLElement => h("div", { class: "caution", role: "status" }, ...children);
 
 export function save(name: string, data: Blob | string): void {
   const href = typeof data === "string" ? data : URL.createObjectURL(data);

@@ -8,7 +8,9 @@ import { overviewPage } from "./pages/overview";
 import { seriesPage } from "./pages/series";
 import { sqlPage } from "./pages/sql";
 import { tablesPage } from "./pages/tables";
+import { lookForServer, silentSince } from "./link";
 import { applyTheme, otherTheme } from "./theme";
+import { clock, otherZone, zoneName } from "./time";
 
 const pages: [path: string, name: string, mark: string, make: () => Page][] = [
   ["/", "Overview", "M3 12h4l3-8 4 16 3-8h4", overviewPage],
@@ -30,6 +32,8 @@ function icon(path: string): SVGElement {
 
 const content = h("main", { id: "content", tabindex: -1 });
 const leave = h("button", { class: "leave", hidden: true, onclick: () => void logOut() }, "Log out");
+const silence = h("div", { class: "silence", role: "alert", hidden: true });
+const zoneButton = h("button", { class: "zone", onclick: otherZone });
 const links = h("nav", { class: "pages", "aria-label": "Pages" });
 let current: Page | undefined;
 let shown = "";
@@ -46,15 +50,38 @@ function draw(): void {
   shown = page[0];
 }
 
+// The server has fallen silent, or answers again: figures of before are grey, and say of when they are.
+function drawLink(): void {
+  const since = silentSince();
+  document.documentElement.toggleAttribute("data-silent", since !== undefined);
+  silence.hidden = since === undefined;
+  if (since !== undefined) {
+    show(silence, h("strong", {}, `No answer from ${location.host} since ${clock(since)}.`), " Trying again. ",
+      h("span", {}, `The figures are as of ${clock(since)}.`), " ", h("button", { onclick: () => void lookForServer() }, "Try now"));
+  } else if (content.querySelector("[data-no-answer]")) {
+    draw();
+  }
+}
+
+function drawZone(): void {
+  show(zoneButton, zoneName());
+  const other = zoneName() === "UTC" ? "this browser's zone" : "UTC";
+  zoneButton.title = `All times are ${zoneName()}; show ${other}`;
+  zoneButton.setAttribute("aria-label", zoneButton.title);
+}
+
 applyTheme();
+drawZone();
 show(document.getElementById("app")!,
   h("header", { class: "frame" },
     h("a", { class: "brand", href: "#/" }, h("img", { src: "./icon.svg", alt: "", width: 26, height: 26 }), "Sonde"),
     links,
-    leave,
+    leave, zoneButton,
     h("button", { class: "theme", title: "Light or dark", "aria-label": "Light or dark", onclick: otherTheme }, icon("M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z"))),
-  content);
+  silence, content);
 addEventListener("hashchange", draw);
+addEventListener("linkchange", drawLink);
+addEventListener("zonechange", () => { drawZone(); if (route().path !== "/sql") draw(); });
 // Colours of charts are drawn, not styled.
 let first = true;
 addEventListener("themechange", () => { if (!first && !["/keys", "/sql"].includes(route().path)) draw(); });

@@ -21,9 +21,13 @@ export function address(path: string, parameters: Record<string, string | number
   return `#${path}${text ? `?${text}` : ""}`;
 }
 
-// Changes the address without loading the page again.
-export const remember = (path: string, parameters: Record<string, string | number | undefined>): void =>
-  history.replaceState(null, "", address(path, parameters));
+// Changes the address without loading the page again. "step": the browser's Back comes to the address before; else it is replaced.
+export function remember(path: string, parameters: Record<string, string | number | undefined>, how: "step" | "replace" = "replace"): void {
+  const next = address(path, parameters);
+  if (next === location.hash) return;
+  if (how === "step") history.pushState(null, "", next);
+  else history.replaceState(null, "", next);
+}
 
 // Calls again and again, a pause after each answer; not while nobody looks.
 export function every(milliseconds: number, work: () => Promise<void>): () => void {

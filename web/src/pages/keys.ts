@@ -2,10 +2,12 @@
 import { get, tablePath, type Finding, type HeatMap, type Overview, type Table } from "../api";
 import { empty, field, h, problem, save, select, show } from "../dom";
 import { findingCards } from "../findings";
-import { clock, duration, metricText, number } from "../format";
+import { duration, metricText, number } from "../format";
 import { palette, render, scaleOf } from "../heat";
+import { findTables, noTable } from "../named_table";
 import { every, remember, route, type Page } from "../page";
 import { theme } from "../theme";
+import { clock, zoneName } from "../time";
 
 const metrics: [string, string][] = [
   ["ops", "reads and writes"], ["reads", "rows read"], ["writes", "rows written"], ["bytes", "bytes"], ["read_bytes", "bytes read"],
@@ -22,15 +24,12 @@ export function keysPage(): Page {
   const leaving: (() => void)[] = [];
   const abort = new AbortController();
   leaving.push(() => abort.abort());
-  // The one that is looked at may be none of the first thousand.
-  const named = parameters.get("table") ?? "";
-  Promise.all([get<{ tables: Table[]; next: string | null }>("/api/v1/tables", {}, abort.signal), get<Overview>("/api/v1/overview", {}, abort.signal),
-    named ? get<Table>(tablePath(named), {}, abort.signal).catch(() => undefined) : undefined]).then(([{ tables, next }, overview, asked]) => {
-    if (!overview.watches_keys) return show(body, empty("Nobody watches", "The server was started with --no-keyviz."));
-    if (tables.length === 0) return show(body, empty("No tables yet", "As soon as a row is written, its key is seen here."));
+  Promise.all([findTables(parameters.get("table") ?? "", abort.signal), get<Overview>("/api/v1/overview", {}, abort.signal)]).then(([{ tables, next, asked, missing }, overview]) => {
+    if (!overview.watches_keys) return show(body, empty("No key visualizer", "The server was started with --no-keyviz."));
+    if (missing !== undefined) return show(body, noTable("/keys", missing, tables));
+    if (tables.length === 0) return show(body, empty("No tables yet", "Keys are shown here as soon as a row is written."));
     const busiest = [...tables].sort((a, b) => b.keys_in_use - a.keys_in_use)[0];
-    const all = asked && !tables.some((table) => table.name === asked.name) ? [...tables, asked] : tables;
-    show(body, visualizer(all, asked ?? busiest, parameters, leaving),
+    show(body, visualizer(tables, asked ?? busiest, parameters, leaving),
       next !== null && h("p", { class: "muted" }, "There are more tables than these: name one in the address, ?table=projects/P/instances/I/tables/T"));
   }).catch((error) => { if (!abort.signal.aborted) show(body, problem(error)); });
   return { element: h("div", { class: "page wide" }, h("h1", {}, "Key visualizer"), body), leave: () => leaving.forEach((leave) => leave()) };
@@ -83,7 +82,9 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
       const row = Math.floor((i * rows) / labels);
       return h("span", { style: `top:${(100 * row) / rows}%`, title: map!.row_starts[row] }, map!.row_starts[row] || (row === 0 ? "first key" : ""));
     }));
-    show(timeAxis, Array.from({ length: 7 }, (_, i) => h("span", { style: `left:${(100 * i) / 6}%` }, clock(map!.start_seconds + (span * i) / 6, span))));
+    const parts = Math.min(Math.max(Math.floor(canvas.clientWidth / 130), 1), 6);
+    show(timeAxis, Array.from({ length: parts + 1 }, (_, i) => h("span", { style: `left:${(100 * i) / parts}%` },
+      `${clock(map!.start_seconds + (span * i) / parts, span)}${i === parts ? ` ${zoneName(map!.start_seconds)}` : ""}`)));
     canvas.setAttribute("aria-label", `${metric} of ${table.split("/").pop()}: ${rows} ranges of keys by ${map.columns} times. Arrows move from cell to cell, Enter zooms in, Escape zooms out.`);
   };
 
@@ -129,8 +130,8 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
       show(findings, problem(error));
     }
   };
-  const store = () => remember("/keys", { table, metric, window: seconds, from: view.from, to: view.to, start: view.start, end: view.end });
-  const refresh = () => { store(); trail(); void load(); void loadFindings(); };
+  const store = (how: "step" | "replace") => remember("/keys", { table, metric, window: seconds, from: view.from, to: view.to, start: view.start, end: view.end }, how);
+  const refresh = (how: "step" | "replace" = "step") => { store(how); trail(); void load(); void loadFindings(); };
   const look = (next: View) => { past.push(view); view = next; cursor = undefined; tip.hidden = true; refresh(); };
   const back = () => { view = past.pop() ?? { start: "", end: "" }; cursor = undefined; tip.hidden = true; refresh(); };
 
@@ -213,7 +214,7 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
   leaving.push(() => resized.disconnect(), () => removeEventListener("themechange", themed));
   leaving.push(every(2000, async () => { if (live && view.to === undefined) await load(); }));
   leaving.push(every(5000, async () => { if (live && view.to === undefined) await loadFindings(); }));
-  queueMicrotask(refresh);
+  queueMicrotask(() => refresh("replace"));
 
   const brightnessControl = h("input", { type: "range", min: 0, max: 1, step: 0.05, value: brightness, oninput: (event: Event) => { brightness = Number((event.target as HTMLInputElement).value); paint(); } });
   return h("div", { class: "keys" },

@@ -6,6 +6,7 @@ import { empty, h, problem, show } from "../dom";
 import { findingCards } from "../findings";
 import { bytes, duration, micros, number } from "../format";
 import { address, every, type Page } from "../page";
+import { clock } from "../time";
 
 function tile(label: string, value: string, note: string): HTMLElement {
   return h("div", { class: "tile" }, h("span", {}, label), h("strong", {}, value), h("small", {}, note));
@@ -32,7 +33,7 @@ function figure(overview: Overview, name: string, labels: Record<string, string>
 
 const users: Record<string, string> = {
   blocks: "Blocks of files", write_buffers: "Write buffers", opened_pages: "Opened pages",
-  reads: "Reads under way", writes: "Writes under way", series_writes: "Series writes under way",
+  reads: "Reads under way", writes: "Writes under way", series_writes: "Series writes under way", large: "Large rows and values",
 };
 
 function memoryBars(overview: Overview): HTMLElement {
@@ -41,7 +42,7 @@ function memoryBars(overview: Overview): HTMLElement {
     const most = limits.get(labels.user) ?? 0;
     return h("li", { title: most > 0 ? `at most ${bytes(most)}` : undefined },
       h("span", {}, users[labels.user] ?? labels.user),
-      h("span", { class: "bar" }, h("i", { style: `width:${most > 0 ? Math.min((100 * value) / most, 100) : 0}%` })),
+      h("span", { class: "bar" }, value > 0 && h("i", { style: `width:${most > 0 ? Math.min((100 * value) / most, 100) : 0}%` })),
       h("span", { class: "number" }, bytes(value)));
   }));
 }
@@ -80,7 +81,26 @@ function slowQueries(overview: Overview): HTMLElement {
       h("th", { scope: "row", title: one.query }, h("a", { href: address("/sql", { query: one.query }) }, one.query)),
       h("td", { class: "number" }, micros(one.took_ms * 1000)), h("td", { class: "number" }, number(one.rows)), h("td", { class: "number" }, number(one.rows_scanned)),
       h("td", { class: "number" }, bytes(one.memory_bytes)), h("td", { class: one.status !== "OK" && "bad" }, one.status),
-      h("td", { class: "time" }, new Date(one.ended_seconds * 1000).toLocaleTimeString()))))));
+      h("td", { class: "time" }, clock(one.ended_seconds)))))));
+}
+
+// The points that came over HTTP, by the way that they came, and why points were refused.
+function pointCounts(overview: Overview): HTMLElement | undefined {
+  const samples = (name: string) => overview.figures[name]?.samples ?? [];
+  const senders = new Map<string, number>();
+  for (const { labels, value } of samples("sonde_points_total")) senders.set(labels.sender, (senders.get(labels.sender) ?? 0) + value);
+  const refused = samples("sonde_points_refused_total").filter((one) => one.value > 0);
+  if (senders.size === 0 && refused.length === 0) return undefined;
+  return h("table", { "data-part": "points" }, h("thead", {}, h("tr", {}, h("th", {}, "Points of series"), h("th", { class: "number" }, "Points"))),
+    h("tbody", {}, [...senders].map(([sender, count]) => h("tr", {}, h("td", {}, `Written by ${sender}`), h("td", { class: "number" }, number(count)))),
+      refused.map(({ labels, value }) => h("tr", {}, h("td", {}, `Refused: ${labels.reason.replaceAll("_", " ")}`), h("td", { class: "number bad" }, number(value))))));
+}
+
+// The processor's time of a moment. Of two moments of one process it is known what was used between them.
+interface Sample { started: number; cpu_seconds: number; at_ms: number }
+function usedSince(before: Sample | undefined, now: Sample): number | undefined {
+  if (!before || before.started !== now.started || now.cpu_seconds < before.cpu_seconds) return undefined;
+  return (now.cpu_seconds - before.cpu_seconds) / Math.max((now.at_ms - before.at_ms) / 1000, 0.1);
 }
 
 const windowSeconds = 300;
@@ -98,7 +118,7 @@ export function overviewPage(): Page {
   const message = h("div");
   let charts: uPlot[] = [];
   let slowShown = "";
-  let cpu: [seconds: number, at: number] | undefined;
+  let sample: Sample | undefined;
 
   const draw = (overview: Overview) => {
     const { times, rows } = dense(overview, windowSeconds);
@@ -106,15 +126,16 @@ export function overviewPage(): Page {
     const recent = rows.slice(-10);
     const mean = (index: number) => recent.reduce((sum, row) => sum + row[index], 0) / recent.length;
     const requests = mean(5);
-    const used = cpu ? (overview.cpu_seconds - cpu[0]) / Math.max((performance.now() - cpu[1]) / 1000, 0.1) : 0;
-    cpu = [overview.cpu_seconds, performance.now()];
+    const now: Sample = { started: overview.started_seconds, cpu_seconds: overview.cpu_seconds, at_ms: performance.now() };
+    const used = usedSince(sample, now);
+    sample = now;
     show(tiles,
       tile("Rows read", `${number(mean(1))}/s`, `${bytes(mean(3))}/s`),
       tile("Rows written", `${number(mean(2))}/s`, `${bytes(mean(4))}/s`),
       tile("Mean latency", requests > 0 ? micros(mean(6) / requests) : "—", "of a request, in the server"),
-      tile("Stored", bytes(overview.table_bytes), `${overview.tables} ${overview.tables === 1 ? "table" : "tables"}`),
+      tile("Stored", bytes(overview.table_bytes), `about, cells of ${overview.tables} ${overview.tables === 1 ? "table" : "tables"}`),
       tile("Memory", bytes(overview.resident_bytes), `budget ${bytes(overview.memory_bytes)}`),
-      tile("Processor", `${Math.round(used * 100)}%`, `up for ${duration(overview.now_seconds - overview.started_seconds)}`));
+      tile("Processor", used === undefined ? "—" : `${Math.round(used * 100)}%`, `up for ${duration(overview.now_seconds - overview.started_seconds)}`));
     const first = charts.length === 0;
     const latencies = rows.map((row) => (row[5] > 0 ? row[6] / row[5] : null));
     if (first) {
@@ -139,9 +160,10 @@ export function overviewPage(): Page {
       : h("table", {}, h("thead", {}, h("tr", {}, ["Method", "Requests", "Errors", "Median", "99%"].map((text, index) =>
           h("th", { class: index > 0 && "number" }, text)))),
         h("tbody", {}, overview.methods.map((method) => h("tr", {},
-          h("td", {}, method.name), h("td", { class: "number" }, number(method.requests)),
+          h("td", { class: "name" }, method.name), h("td", { class: "number" }, number(method.requests)),
           h("td", { class: method.errors > 0 ? "number bad" : "number" }, number(method.errors)),
-          h("td", { class: "number" }, micros(method.p50_ms * 1000)), h("td", { class: "number" }, micros(method.p99_ms * 1000)))))));
+          h("td", { class: "number" }, micros(method.p50_ms * 1000)), h("td", { class: "number" }, micros(method.p99_ms * 1000)))))),
+      pointCounts(overview));
   };
 
   const stopFast = every(2000, async () => {
@@ -159,11 +181,11 @@ export function overviewPage(): Page {
       show(findings, h("h2", {}, "Findings", h("small", {}, "of the last ten minutes")), findingCards(found.findings, true));
       const largest = [...tables.tables].sort((a, b) => b.bytes - a.bytes).slice(0, 10);
       const most = Math.max(...largest.map((table) => table.bytes), 1);
-      show(storage, h("h2", {}, "Storage"), largest.length === 0 ? h("p", { class: "muted" }, "No tables yet.")
+      show(storage, h("h2", {}, "Storage", h("small", {}, "bytes on disk and in memory, about")), largest.length === 0 ? h("p", { class: "muted" }, "No tables yet.")
         : h("ul", { class: "bars" }, largest.map((table) => h("li", {},
             h("a", { href: address("/tables", { table: table.name }) }, table.id),
             h("span", { class: "bar" }, h("i", { style: `width:${(100 * table.bytes) / most}%` })),
-            h("span", { class: "number" }, bytes(table.bytes))))));
+            h("span", { class: "number", title: "an estimate" }, bytes(table.bytes))))));
     } catch {
       // The faster of the two says so.
     }

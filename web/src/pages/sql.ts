@@ -6,6 +6,7 @@ import { empty, field, h, problem, save, select, show } from "../dom";
 import { bytes, micros, number } from "../format";
 import { cellText, grid, type Grid } from "../grid";
 import { remember, route, type Page } from "../page";
+import { clock } from "../time";
 import { canBeDrawn, drawing } from "../sql_chart";
 import { editor, type Suggestion } from "../sql_editor";
 import { ask, type Cell, type Column, type Question, type Stats } from "../sql_stream";
@@ -110,7 +111,7 @@ export function sqlPage(): Page {
   }
   function drawHistory(): void {
     show(past, h("option", { value: "" }, "History"), readHistory().map((one, index) =>
-      h("option", { value: index, title: one.query }, `${new Date(one.at).toLocaleString()}  ${one.query.replace(/\s+/g, " ").slice(0, 80)}`)));
+      h("option", { value: index, title: one.query }, `${clock(one.at / 1000)}  ${one.query.replace(/\s+/g, " ").slice(0, 80)}`)));
   }
   function fromHistory(index: number): void {
     const one = readHistory()[index];

@@ -1,8 +1,11 @@
 // Tables, and their rows to look at. Nothing can be changed here.
-import { get, tablePath, type Row, type Table, type View } from "../api";
+import { get, tablePath, url, type Cell, type Row, type Table, type View } from "../api";
 import { empty, field, h, problem, select, show } from "../dom";
-import { bytes, cellTime, number } from "../format";
+import { bytes, number } from "../format";
+import { findTables, noTable } from "../named_table";
 import { address, remember, route, type Page } from "../page";
+import { cellTime, inputSeconds, inputText, zoneName } from "../time";
+import { bytesOfText, openValue } from "../value_panel";
 
 const columnsMax = 12;
 
@@ -14,20 +17,15 @@ export function tablesPage(): Page {
   const views = h("div", {});
   const page = h("div", { class: "page" }, h("h1", {}, "Tables"), h("div", { class: "split" }, list, detail), views);
 
-  // The one that is looked at may be none of the first thousand.
-  const named = parameters.get("table") ?? "";
-  Promise.all([get<{ tables: Table[]; next: string | null }>("/api/v1/tables", {}, abort.signal),
-    named ? get<Table>(tablePath(named), {}, abort.signal).catch(() => undefined) : undefined]).then(([{ tables, next }, asked]) => {
-    if (tables.length === 0) {
-      show(detail, empty("No tables yet", "Make one with any Bigtable client, or load a series: sonde series load."));
-      return;
-    }
-    const chosen = asked ?? tables[0];
+  findTables(parameters.get("table") ?? "", abort.signal).then(({ tables, next, asked, missing }) => {
+    if (missing !== undefined) show(detail, noTable("/tables", missing, tables));
+    else if (tables.length === 0) return show(detail, empty("No tables yet", "Make one with any Bigtable client, or load a series: sonde series load."));
+    const chosen = missing === undefined ? asked ?? tables[0] : undefined;
     show(list, tables.map((table) => h("a", {
-      href: address("/tables", { table: table.name }), "aria-current": table.name === chosen.name && "true", title: table.name,
+      href: address("/tables", { table: table.name }), "aria-current": table.name === chosen?.name && "true", title: table.name,
     }, h("span", {}, table.id), h("small", {}, bytes(table.bytes)))),
-      next !== null && h("small", { class: "muted" }, "and more: name one in the address, ?table=NAME"));
-    show(detail, tableDetail(chosen, parameters, abort.signal));
+      next !== null && h("small", { class: "muted" }, "There are more tables: name one in the address, ?table=NAME"));
+    if (chosen) show(detail, tableDetail(chosen, parameters, abort.signal));
   }).catch((error) => { if (!abort.signal.aborted) show(detail, problem(error)); });
   // Who may not list views sees the tables all the same.
   get<{ views: View[] }>("/api/v1/views", {}, abort.signal)
@@ -48,7 +46,7 @@ function tableDetail(table: Table, parameters: URLSearchParams, signal: AbortSig
     h("section", { class: "card" },
       h("h2", {}, table.id, h("small", {}, table.instance)),
       h("dl", { class: "facts" },
-        h("dt", {}, "Size"), h("dd", {}, bytes(table.bytes)),
+        h("dt", {}, "Size"), h("dd", {}, `about ${bytes(table.bytes)}`),
         h("dt", {}, "Keys in use"), h("dd", {}, table.keys_in_use > 0 ? `about ${number(table.keys_in_use)}` : "none seen yet"),
         h("dt", {}, "Change stream"), h("dd", {}, table.change_stream_hours === null ? "none" : `kept for ${table.change_stream_hours} h`),
         h("dt", {}, "Deletion"), h("dd", {}, table.deletion_protection ? "protected" : "allowed"),
@@ -68,37 +66,32 @@ function browser(table: Table, parameters: URLSearchParams, signal: AbortSignal)
   const prefix = text("prefix", "beginning of keys"), pattern = text("pattern", "RE2 of the whole key");
   const start = text("start", "first key"), end = text("end", "before this key");
   const column = text("column", "RE2 of the whole qualifier"), value = text("value", "RE2 of the whole value");
-  // Seconds since 1970 in the address and to the server; a local time to people.
-  const time = (name: string) => {
-    const seconds = Number(parameters.get(name));
-    const local = seconds > 0 ? new Date((seconds - new Date(seconds * 1000).getTimezoneOffset() * 60) * 1000).toISOString().slice(0, 19) : "";
-    return h("input", { type: "datetime-local", name, step: 1, value: local });
-  };
+  // Seconds since 1970 in the address and to the server; a time of the page's zone to people.
+  const time = (name: string) => h("input", { type: "datetime-local", name, step: 1, value: inputText(Number(parameters.get(name))) });
   const from = time("from"), to = time("to");
-  const secondsOf = (input: HTMLInputElement) => (input.value ? Math.floor(new Date(input.value).getTime() / 1000) : undefined);
   let versions = parameters.get("versions") ?? "1", family = parameters.get("family") ?? "";
   let starts: string[] = [""];
   const results = h("div", { class: "rows", "aria-live": "polite" });
 
-  const load = async () => {
-    const asked = { prefix: prefix.value, pattern: pattern.value, start: start.value, end: end.value, family, column: column.value, value: value.value, from: secondsOf(from), to: secondsOf(to) };
-    remember("/tables", { table: table.name, ...asked, versions: versions === "1" ? "" : versions });
+  const load = async (how: "step" | "replace") => {
+    const asked = { prefix: prefix.value, pattern: pattern.value, start: start.value, end: end.value, family, column: column.value, value: value.value, from: inputSeconds(from.value), to: inputSeconds(to.value) };
+    remember("/tables", { table: table.name, ...asked, versions: versions === "1" ? "" : versions }, how);
     results.setAttribute("aria-busy", "true");
     try {
       const answer = await get<{ rows: Row[]; next: string | null }>(tablePath(table.name, "/rows"), {
         ...asked, versions, limit: 50, start: starts.at(-1) || start.value }, signal);
       show(results, answer.rows.length === 0 ? empty("No rows", "None of this table's rows has such a key and such cells.")
-        : rowsTable(answer.rows, versions !== "1"),
+        : rowsTable(table, answer.rows, versions !== "1"),
         h("div", { class: "pager" },
-          h("button", { disabled: starts.length === 1, onclick: () => { starts.pop(); void load(); } }, "← Back"),
-          h("span", { class: "muted" }, `${answer.rows.length} rows`),
-          h("button", { disabled: answer.next === null, onclick: () => { starts.push(answer.next ?? ""); void load(); } }, "Next →")));
+          h("button", { disabled: starts.length === 1, onclick: () => { starts.pop(); void load("replace"); } }, "← Back"),
+          h("span", { class: "muted" }, answer.rows.length === 1 ? "1 row" : `${answer.rows.length} rows`),
+          h("button", { disabled: answer.next === null, onclick: () => { starts.push(answer.next ?? ""); void load("replace"); } }, "Next →")));
     } catch (error) {
       if (!signal.aborted) show(results, problem(error));
     }
     results.removeAttribute("aria-busy");
   };
-  const again = () => { starts = [""]; void load(); };
+  const again = (how: "step" | "replace" = "step") => { starts = [""]; void load(how); };
   const form = h("form", { class: "controls", onsubmit: (event: Event) => { event.preventDefault(); again(); } },
     field("Prefix", prefix, "Bytes that are not printable as \\xNN"), field("Pattern", pattern),
     field("Family", select([["", "all"], ...table.families.map((one): [string, string] => [one.name, one.name])], family, (value) => { family = value; again(); })),
@@ -106,33 +99,57 @@ function browser(table: Table, parameters: URLSearchParams, signal: AbortSignal)
     h("button", { class: "primary", type: "submit" }, "Find rows"),
     h("details", { class: "more", open: [start, end, column, value, from, to].some((input) => input.value !== "") }, h("summary", {}, "Key range, columns, values, times"),
       h("div", { class: "controls" }, field("From key", start, "Bytes that are not printable as \\xNN"), field("To key", end, "This key is not included"),
-        field("Column", column), field("Value", value), field("From time", from), field("To time", to, "This second is not included"))));
-  again();
+        field("Column", column), field("Value", value), field(`From time (${zoneName()})`, from), field(`To time (${zoneName()})`, to, "This second is not included"))));
+  again("replace");
   return h("section", { class: "card" }, h("h2", {}, "Rows"), form, results);
 }
 
-// A column for each family:qualifier while there are few of them; else cells one below the other.
-function rowsTable(rows: Row[], history: boolean): HTMLElement {
+// A column for each family:qualifier while there are few of them; else cells one below the other. Keys and values open in a panel.
+function rowsTable(table: Table, rows: Row[], history: boolean): HTMLElement {
   const columns = new Map<string, { family: string; qualifier: string }>();
   for (const row of rows) for (const cell of row.cells) columns.set(`${cell.family}\u0000${cell.qualifier}`, cell);
   const wide = !history && columns.size <= columnsMax;
-  const value = (cell: { value: string; bytes: number; time_micros: number }) => h("span", { title: `${cellTime(cell.time_micros)}, ${bytes(cell.bytes)}` },
-    cell.value, cell.bytes > 1024 && h("span", { class: "muted" }, ` … ${bytes(cell.bytes)}`));
-  if (wide) {
-    return h("div", { class: "scroll" }, h("table", { class: "data" },
-      h("thead", {}, h("tr", {}, h("th", {}, "Row key"), [...columns.values()].map((column) => h("th", {}, h("small", {}, column.family), column.qualifier || "(empty)")))),
-      h("tbody", {}, rows.map((row) => {
-        const cells = new Map(row.cells.map((cell) => [`${cell.family}\u0000${cell.qualifier}`, cell]));
-        return h("tr", {}, h("th", { scope: "row" }, row.key), [...columns.keys()].map((key) => {
-          const cell = cells.get(key);
-          return h("td", {}, cell && value(cell));
-        }));
-      }))));
-  }
-  return h("div", { class: "scroll" }, h("table", { class: "data" },
-    h("thead", {}, h("tr", {}, ["Row key", "Column", "Timestamp", "Value"].map((text) => h("th", {}, text)))),
-    h("tbody", {}, rows.map((row) => row.cells.map((cell, index) => h("tr", { class: index === 0 ? "first" : undefined },
-      h("th", { scope: "row" }, index === 0 ? row.key : ""),
-      h("td", {}, h("span", { class: "muted" }, `${cell.family}:`), cell.qualifier),
-      h("td", { class: "time" }, cellTime(cell.time_micros)), h("td", {}, value(cell))))))));
+  const value = (row: Row, cell: Cell) => h("button", { class: "link value", type: "button", tabindex: -1, title: `${cellTime(cell.time_micros)}, ${bytes(cell.bytes)}; opens the whole value`,
+    onclick: () => openCell(table, row, cell) }, cell.bytes > 1024 && h("span", { class: "muted" }, `${bytes(cell.bytes)}: `), cell.value || h("span", { class: "muted" }, "(empty)"));
+  const key = (row: Row) => h("button", { class: "link", type: "button", title: "Opens the whole key",
+    onclick: () => openValue({ title: "Row key", about: [["Table", table.id]], bytes: bytesOfText(row.key), file: "key" }) }, row.key);
+  const head = wide ? [h("th", {}, "Row key"), [...columns.values()].map((column) => h("th", {}, h("small", {}, column.family), column.qualifier || "(empty)"))]
+    : ["Row key", "Column", `Timestamp (${zoneName()})`, "Value"].map((text) => h("th", {}, text));
+  const body = rows.map((row) => {
+    if (!wide) {
+      return row.cells.map((cell, index) => h("tr", { class: index === 0 ? "first" : undefined },
+        h("th", { scope: "row" }, index === 0 && key(row)),
+        h("td", {}, h("span", { class: "muted" }, `${cell.family}:`), cell.qualifier),
+        h("td", { class: "time" }, cellTime(cell.time_micros)), h("td", {}, value(row, cell))));
+    }
+    const cells = new Map(row.cells.map((cell) => [`${cell.family}\u0000${cell.qualifier}`, cell]));
+    return [h("tr", {}, h("th", { scope: "row" }, key(row)), [...columns.keys()].map((name) => {
+      const cell = cells.get(name);
+      return h("td", {}, cell && value(row, cell));
+    }))];
+  });
+  return h("div", { class: "scroll", onkeydown: moveInTable }, h("table", { class: "data" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
+}
+
+function openCell(table: Table, row: Row, cell: Cell): void {
+  const where = url(tablePath(table.name, "/cell"), { key: row.key, family: cell.family, column: cell.qualifier, time_micros: cell.time_micros });
+  openValue({
+    title: `${cell.family}:${cell.qualifier}`, about: [["Row key", row.key], ["Timestamp", cellTime(cell.time_micros)]],
+    bytes: where, bytes_count: cell.bytes, file: `${cell.family}-${cell.qualifier || "value"}`.replace(/[^\w.-]+/g, "_"),
+  });
+}
+
+// One tab stop a row, its key; arrows go from cell to cell.
+function moveInTable(event: KeyboardEvent): void {
+  const at = (event.target as HTMLElement).closest("td, th"), line = at?.closest("tr");
+  if (!at || !line || event.ctrlKey || event.metaKey || event.altKey) return;
+  const index = [...line.children].indexOf(at);
+  const to = {
+    ArrowRight: line.children[index + 1], ArrowLeft: line.children[index - 1],
+    ArrowDown: line.nextElementSibling?.children[index], ArrowUp: line.previousElementSibling?.children[index],
+  }[event.key];
+  const button = to?.querySelector<HTMLElement>("button");
+  if (!button) return;
+  event.preventDefault();
+  button.focus();
 }

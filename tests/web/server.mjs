@@ -1,0 +1,33 @@
+// What the suites of the page share: a server of theirs, questions to it, and a browser that nobody sees.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import http from "node:http";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const { chromium } = createRequire(path.join(process.env.SONDE_WEB_PACKAGES, "x.js"))("playwright-core");
+
+// A server with its data, output and log below `work`; `more`: further arguments.
+export async function startServer(binary, work, more = []) {
+  const out = path.join(work, "stdout");
+  const server = spawn(binary, ["serve", "--port", "0", "--http-port", "0", "--durability", "os", "--data-dir", path.join(work, "data"), ...more],
+    { stdio: ["ignore", fs.openSync(out, "w"), fs.openSync(path.join(work, "log"), "w")] });
+  for (let i = 0; i < 300; ++i) {
+    const text = fs.readFileSync(out, "utf8");
+    const page = text.match(/web page at (\S+)/)?.[1], endpoint = text.match(/listening on (\S+)/)?.[1];
+    if (endpoint) return { server, page, endpoint };
+    assert.equal(server.exitCode, null, fs.readFileSync(path.join(work, "log"), "utf8"));
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  throw new Error("the server did not start");
+}
+
+export const get = (url, headers = {}) => new Promise((done, fail) => http.get(url, { headers }, (response) => {
+  const parts = [];
+  response.on("data", (part) => parts.push(part));
+  response.on("end", () => done({ status: response.statusCode, headers: response.headers, body: Buffer.concat(parts) }));
+}).on("error", fail));
+export const json = async (url) => JSON.parse((await get(url)).body);
+
+export const launchBrowser = () => chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });

@@ -1,0 +1,371 @@
+// Whether what the pages say is so: nothing is left out without a word, gaps are gaps, one clock, a server that is gone is told.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+import { get, json, launchBrowser, startServer } from "./server.mjs";
+
+const binary = path.resolve(process.argv[2]);
+const option = process.argv.indexOf("--screenshots");
+const work = fs.mkdtempSync(path.join(os.tmpdir(), "sonde-trust-"));
+const pictures = option > 0 ? path.resolve(process.argv[option + 1]) : path.join(work, "screenshots");
+fs.mkdirSync(pictures, { recursive: true });
+
+const hour = 3600, hosts = 40, minutes = 30;
+const start = Math.floor(Date.UTC(2026, 0, 15, 12) / 1000); // no clock is put forward near it
+
+// ---- a server with data in it
+let base, page;
+const post = async (route, body, headers = {}) => fetch(base + route, { method: "POST", body, headers });
+
+async function writeData() {
+  const lines = [];
+  // The newest points are those of hosts with small values: an average of some of them is far from that of all.
+  for (let host = 0; host < hosts; ++host) {
+    for (let minute = 0; minute < minutes; ++minute) {
+      lines.push(`cpu,region=${host % 2 ? "us" : "eu"},host=h${String(host).padStart(2, "0")} usage=${host < 8 ? 10 : 50} ${start + minute * 60 + (host < 8 ? 30 : 0)}`);
+    }
+  }
+  // Silent for two of every six hours.
+  for (let at = 0; at < 24 * 6; ++at) if (at % 36 < 24) lines.push(`sensor,id=a level=${at} ${start + at * 600}`);
+  lines.push(`notes,id=a text="all is well",author="n" ${start}`, `notes,id=a text="it is not",author="m" ${start + 60}`);
+  // Two fields of very different sizes.
+  for (let at = 0; at < 10; ++at) lines.push(`power,id=a volts=${230 + at},wh=${1e6 + at * 1000} ${start + at * 60}`);
+  // A scale whose ticks differ behind the point only.
+  for (let at = 0; at < 10; ++at) lines.push(`fine,id=a level=${1017950000 + at * 10} ${start + at * 60}`);
+  const answer = await post("api/v2/write?precision=s", lines.join("\n"));
+  assert.equal(answer.status, 204, await answer.text());
+  const declared = await fetch(`${base}api/v1/series/values`, { method: "PUT", body: "series: values\ntags: { id: string }\nfields: { doc: string, count: int }\nkey: [id, bucket]\nbucket: day\n" });
+  assert.equal(declared.status, 200, await declared.text());
+  // The second text is eight bytes that are an int64, too.
+  const points = [['{"b":[1,2]}', 0], ["\0\0\0\0\0\0\0*", 60]].map(([doc, after]) => JSON.stringify({ id: "a", time: new Date((start + after) * 1000).toISOString(), doc, count: 42 }));
+  const written = await post("api/v1/series/values/write", points.join("\n"), { "Content-Type": "application/x-ndjson" });
+  assert.equal(written.status, 200, await written.text());
+  assert.equal((await post("write", "no point\nsensor,id=a level=\"text\" 1")).status, 400);
+}
+
+// ---- the tests
+const tests = [];
+const test = (name, body) => tests.push([name, body]);
+const open = async (hash) => {
+  await page.goto("about:blank");
+  await page.goto(base + hash);
+};
+const picture = (name) => page.screenshot({ path: path.join(pictures, `${name}.png`), fullPage: true });
+const chart = '[data-chart="series"]';
+const drawn = (attribute, wanted) => page.waitForFunction(([chart, attribute, wanted]) => document.querySelector(chart)?.dataset[attribute] === String(wanted), [chart, attribute, wanted]);
+const legend = () => page.locator(".legend tbody th").allTextContents();
+// What the newest question of the page was answered.
+const asking = async (act) => {
+  const [answer] = await Promise.all([page.waitForResponse((response) => /\/query\?.*group_by=/.test(response.url())), act()]);
+  return { url: new URL(answer.url()), body: await answer.json() };
+};
+
+test("lines over several series are made of all of them", async () => {
+  const { url, body } = await asking(() => open("#/series?name=cpu&group=region&every=1h"));
+  assert.deepEqual(url.searchParams.getAll("where"), []);
+  const at = body.columns.findIndex((one) => one.kind === "number"), tag = body.columns.findIndex((one) => one.kind === "tag");
+  const means = Object.fromEntries(body.rows.map((row) => [row[tag], row[at]]));
+  const mean = (4 * 10 + 16 * 50) / 20;
+  assert.ok(Math.abs(means.eu - mean) < 0.01 && Math.abs(means.us - mean) < 0.01, JSON.stringify(means));
+  await drawn("lines", 2);
+  assert.equal(await page.locator(".caution").count(), 0);
+});
+
+test("lines that are left out are told above the chart", async () => {
+  await open("#/series?name=cpu&group=host&every=1m");
+  await page.waitForSelector(".caution >> text=24 of 40 lines");
+  await drawn("lines", 24);
+  const note = await page.locator(".caution").boundingBox(), place = await page.locator(chart).boundingBox();
+  assert.ok(note.y + note.height <= place.y);
+  await picture("trust-left-out");
+});
+
+test("no line is drawn over a gap", async () => {
+  await open("#/series?name=sensor&every=10s&field=level");
+  await page.waitForSelector(`${chart}[data-points]`);
+  await page.selectOption("label:has-text('Bucket') select", "5m");
+  await page.waitForFunction((chart) => Number(document.querySelector(chart).dataset.gaps) > 0, chart);
+  await open("#/series?name=sensor&every=15m&field=level");
+  await page.waitForSelector(`${chart}[data-gaps="3"] canvas`);
+  await picture("trust-gap");
+});
+
+test("a table or series that is gone is said to be gone, with its neighbours", async () => {
+  const { tables } = await json(`${base}api/v1/tables`);
+  const name = tables[0].name;
+  for (const where of ["tables", "keys"]) {
+    await open(`#/${where}?table=${encodeURIComponent(`${name}x`)}`);
+    await page.waitForSelector(`.problem >> text=No table ${name}x`);
+    await page.waitForSelector(`.problem a >> text=${name}`);
+    assert.equal(await page.locator("table.data, canvas.heat").count(), 0);
+    await open(`#/${where}?table=nonsense`);
+    await page.waitForSelector(".problem >> text=No table nonsense");
+    expected(/status of 404/);
+  }
+  await open("#/series?name=senser");
+  await page.waitForSelector(".problem >> text=No series senser");
+  expected(/status of 404/);
+  await page.click(".problem a >> text=sensor");
+  await page.waitForSelector("h2 >> text=sensor");
+});
+
+test("one clock for cells, inputs, axes and words", async () => {
+  await open("#/series?name=sensor&every=15m");
+  await page.waitForSelector("p >> text=from 2026-01-15 07:00:00 UTC-5");
+  assert.equal(await page.textContent(".zone"), "UTC-5");
+  const { tables } = await json(`${base}api/v1/tables`);
+  const table = tables.find((one) => /timeseries/.test(one.name)).name;
+  await open(`#/tables?table=${encodeURIComponent(table)}&versions=5&from=${start}&to=${start + hour}`);
+  await page.waitForSelector("table.data td.time >> text=UTC-5");
+  assert.equal(await page.inputValue("input[name=from]"), "2026-01-15T07:00");
+  await page.click(".zone");
+  await page.waitForSelector("table.data td.time >> text=/12:0\\d:00 UTC$/");
+  assert.equal(await page.inputValue("input[name=from]"), "2026-01-15T12:00");
+  await page.waitForSelector("text=From time (UTC)");
+  await page.click(".zone");
+});
+
+test("values and keys are read whole, copied and saved", async () => {
+  const { tables } = await json(`${base}api/v1/tables`);
+  const table = tables.find((one) => one.series === "values").name;
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(`#/tables?table=${encodeURIComponent(table)}&versions=5`);
+  await page.click("button.value >> text=/\\{\"b\"/");
+  await page.waitForSelector("dialog[open] pre");
+  assert.equal(await page.textContent("dialog pre"), JSON.stringify({ b: [1, 2] }, null, 2));
+  await picture("trust-value");
+  await page.click("dialog button:has-text('Text')");
+  await page.click("dialog button:has-text('Copy')");
+  await page.waitForSelector("dialog >> text=Copied");
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), '{"b":[1,2]}');
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("dialog button:has-text('Save')")]);
+  assert.equal(fs.readFileSync(await download.path(), "utf8"), '{"b":[1,2]}');
+  await page.click("dialog button:has-text('Hex')");
+  assert.match(await page.textContent("dialog pre"), /^00000000 {2}7b 22 62 22/);
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+  await page.click("button.value >> text=/x00\\*$/");
+  await page.waitForSelector("dialog dd >> text=/^42$/");
+  await page.keyboard.press("Escape");
+  await page.click("table.data th button");
+  await page.waitForSelector("dialog[open] >> text=Row key");
+  await page.keyboard.press("Escape");
+});
+
+test("Back goes to the view before a zoom", async () => {
+  await open("#/series?name=sensor&every=15m&field=level");
+  await page.waitForSelector(`${chart}[data-points]`);
+  const before = page.url();
+  await page.click("button[aria-label='Zoom in']");
+  await page.waitForFunction((before) => location.href !== before, before);
+  await page.goBack();
+  await page.waitForSelector(`${chart}[data-points]`);
+  assert.equal(page.url(), before);
+});
+
+test("lines are grouped by several tags, ranked, and shown alone", async () => {
+  const { url, body } = await asking(() => open("#/series?name=cpu&group=region,host&every=1h&top=3"));
+  assert.equal(url.searchParams.get("group_by"), "region,host");
+  assert.equal(body.columns.filter((one) => one.kind === "tag").length, 2);
+  await drawn("lines", 3);
+  assert.equal((await legend()).length, 3);
+  await page.click(".legend thead button:has-text('Max')");
+  await page.waitForSelector(".legend th[aria-sort=descending] >> text=Max");
+  await page.click(".legend tbody button >> nth=0");
+  await page.waitForFunction(() => document.querySelectorAll(".legend tbody tr.off").length === 2);
+  await page.click(".legend tbody button >> nth=1", { modifiers: ["Shift"] });
+  await page.waitForFunction(() => document.querySelectorAll(".legend tbody tr.off").length === 1);
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await picture(`trust-legend-${scheme}`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+});
+
+test("fields of different sizes have panels of their own", async () => {
+  await open("#/series?name=power&every=1m");
+  await page.waitForSelector(`${chart} [data-panel="avg(volts)"] canvas`);
+  await page.waitForSelector(`${chart} [data-panel="avg(wh)"] canvas`);
+  await page.click(".legend tbody button >> nth=0");
+  await page.waitForFunction(() => document.querySelectorAll(".legend tbody tr.off").length === 1);
+  await picture("trust-panels");
+  await page.click("summary:has-text('panels')");
+  await page.selectOption("label:has-text('Panels') select", "one");
+  await page.waitForFunction((chart) => document.querySelectorAll(`${chart} .panel`).length === 1, chart);
+});
+
+test("a counter is read by its rate, gaps are filled on demand", async () => {
+  const rate = await asking(() => open("#/series?name=sensor&every=1h&change=rate"));
+  const at = rate.body.columns.findIndex((one) => one.kind === "number");
+  assert.ok(Math.abs(rate.body.rows[1][at] - 1 / 600) < 1e-9, JSON.stringify(rate.body.rows[1]));
+  await asking(() => open("#/series?name=sensor&every=1h&fill=linear"));
+  await page.waitForSelector(`${chart}[data-gaps="0"] canvas`);
+});
+
+test("a time is chosen, followed, and kept in the address", async () => {
+  await open("#/series?name=sensor&every=15m");
+  await page.waitForSelector(`${chart}[data-points]`);
+  const { url } = await asking(() => page.selectOption("label:has-text('Time') select", "3600"));
+  const span = (Date.parse(url.searchParams.get("to")) - Date.parse(url.searchParams.get("from"))) / 1000;
+  assert.ok(Math.abs(span - hour) <= 2 && Math.abs(Date.parse(url.searchParams.get("to")) - Date.now()) < 60_000, String(url));
+  assert.match(page.url(), /last=3600/);
+  // Followed: it is asked again by itself.
+  await asking(() => page.selectOption("label:has-text('Refresh') select", "5"));
+  await asking(() => page.waitForTimeout(100));
+  await page.selectOption("label:has-text('Refresh') select", "0");
+  await page.selectOption("label:has-text('Time') select", "range");
+  await page.fill("input[name=from]", "2026-01-15T08:00");
+  await page.fill("input[name=to]", "2026-01-15T10:00");
+  await page.press("input[name=to]", "Tab");
+  await page.waitForFunction((from) => new URLSearchParams(location.hash.split("?")[1]).get("from") === from, String(start + hour));
+});
+
+test("a question is copied as a command that gives the same rows", async () => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  const { body } = await asking(() => open("#/series?name=cpu&group=region&every=1h&agg=max"));
+  await page.waitForSelector(`${chart}[data-points]`);
+  const copied = async (name) => {
+    await page.click(`button:has-text('${name}')`);
+    await page.waitForSelector(`text=Copied as ${name}`);
+    return page.evaluate(() => navigator.clipboard.readText());
+  };
+  assert.equal(await copied("link"), page.url());
+  assert.match(await copied("curl"), /^curl '?http:.*\/api\/v1\/series\/cpu\/query\?/);
+  const command = await copied("command");
+  assert.match(command, /^sonde series query stored:cpu /);
+  const out = execFileSync("bash", ["-c", `${command.replace(/^sonde/, JSON.stringify(binary))} --format json --endpoint ${endpoint}`], { encoding: "utf8" });
+  assert.equal(out.trim().split("\n").length, body.rows.length);
+});
+
+test("what is empty is said without a time of nothing", async () => {
+  await open("#/series?name=sensor&field=level&from=1000&to=2000");
+  await page.waitForSelector(`${chart} >> text=No points here`);
+  assert.doesNotMatch(await page.textContent("#content"), /1970/);
+});
+
+test("a series of texts is a table", async () => {
+  await open("#/series?name=notes");
+  await page.waitForSelector("table.data >> text=it is not");
+  assert.equal(await page.locator("text=Choose at least one field").count(), 0);
+});
+
+test("ticks of an axis differ", async () => {
+  // Texts of canvases are drawn, not read: they are noted as they are drawn.
+  await page.addInitScript(() => {
+    const fill = CanvasRenderingContext2D.prototype.fillText;
+    window.drawnTexts = [];
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.drawnTexts.push(text); return fill.call(this, text, ...rest); };
+  });
+  await open("#/series?name=fine&every=1m&field=level");
+  await page.waitForSelector(`${chart}[data-points="10"] canvas`);
+  await page.waitForTimeout(300);
+  const texts = await page.evaluate(() => window.drawnTexts.filter((text) => / G$/.test(text)));
+  assert.ok(texts.length >= 3, JSON.stringify(texts));
+  assert.equal(new Set(texts).size, texts.length, JSON.stringify(texts));
+});
+
+test("HTTP requests and points are counted, refused ones by reason", async () => {
+  const metrics = (await get(`${base}metrics`)).body.toString().split("\n");
+  for (const line of ['sonde_requests_total{method="POST /api/v2/write",code="OK"} 1', 'sonde_requests_total{method="POST /write",code="INVALID_ARGUMENT"} 1',
+    `sonde_points_total{series="cpu",sender="influx"} ${hosts * minutes}`, 'sonde_points_total{series="values",sender="json"} 2',
+    'sonde_points_refused_total{reason="unreadable"} 1', 'sonde_points_refused_total{reason="invalid"} 1', `sonde_points_newest_seconds{series="notes"} ${start + 60}`]) {
+    assert.ok(metrics.includes(line), `${line}\n${metrics.filter((one) => /^sonde_(requests_total|points)/.test(one)).join("\n")}`);
+  }
+  assert.ok(metrics.some((one) => /^sonde_request_duration_seconds_count\{method="GET \/api\/v1\/series\/\{name\}\/query"\} [1-9]/.test(one)));
+  await open("#/");
+  await page.waitForSelector("td >> text=POST /api/v2/write");
+  await page.waitForSelector("[data-part=points] >> text=Written by influx");
+  await page.waitForSelector("[data-part=points] >> text=Refused: unreadable");
+});
+
+test("every page fits a phone, and its links have names", async () => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  const { tables } = await json(`${base}api/v1/tables`);
+  const table = encodeURIComponent(tables.find((one) => /timeseries/.test(one.name)).name);
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: scheme });
+    for (const [name, hash, wait] of [["overview", "#/", ".tile strong"], ["tables", `#/tables?table=${table}&start=a`, "table.data"],
+      ["series", "#/series?name=cpu&group=host", `${chart}[data-points]`], ["sql", "#/sql", ".sql-editor"], ["keys", `#/keys?table=${table}`, "canvas[data-total]"]]) {
+      await open(hash);
+      await page.waitForSelector(wait);
+      await page.waitForTimeout(500);
+      await picture(`phone-${name}-${scheme}`);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= 390, `${name}: ${wide} pixels wide`);
+      for (const link of await page.locator(".pages a span").all()) assert.ok(await link.isVisible());
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1400, height: 900 });
+});
+
+test("a server that is stopped, and one that is gone, is told; its figures are grey until it answers", async () => {
+  await open("#/");
+  await page.waitForSelector(".tile strong");
+  server.kill("SIGSTOP");
+  await page.waitForSelector(".silence:visible >> text=/No answer from 127.0.0.1:\\d+ since 20\\d\\d-.*UTC-5/", { timeout: 12_000 });
+  await page.waitForSelector(".silence >> text=The figures are as of");
+  assert.ok(await page.evaluate(() => Number(getComputedStyle(document.querySelector("#content")).opacity)) < 1);
+  await picture("trust-silent");
+  server.kill("SIGCONT");
+  await page.waitForSelector(".silence", { state: "hidden" });
+  expected(/./);
+});
+
+test("the processor's figure has no sign after a restart", async () => {
+  let cpu = 100, started = 1;
+  await page.route("**/api/v1/overview", async (route) => {
+    const answer = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...answer, cpu_seconds: cpu, started_seconds: started } });
+  });
+  await open("#/");
+  const tile = page.locator(".tile:has-text('Processor') strong");
+  await page.waitForFunction(() => /%$/.test([...document.querySelectorAll(".tile")].at(-1)?.querySelector("strong").textContent ?? ""));
+  [cpu, started] = [1, 2];
+  await page.waitForFunction(() => [...document.querySelectorAll(".tile")].at(-1).querySelector("strong").textContent === "—");
+  assert.doesNotMatch(await tile.textContent(), /-/);
+  await page.unroute("**/api/v1/overview");
+});
+
+// ---- the run
+const problems = [], allowed = [];
+const expected = (line) => allowed.push(line);
+const { server, page: address, endpoint } = await startServer(binary, work);
+base = address;
+let failures = 0;
+try {
+  await writeData();
+  const browser = await launchBrowser();
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, acceptDownloads: true, timezoneId: "America/New_York" });
+  page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  page.on("console", (message) => { if (message.type() === "error") problems.push(`${message.text()} ${message.location().url}`); });
+  page.on("pageerror", (error) => problems.push(String(error)));
+  for (const [name, body] of tests) {
+    if (process.env.SONDE_WEB_ONLY && !name.includes(process.env.SONDE_WEB_ONLY)) continue;
+    try {
+      await body();
+      console.log(`ok      ${name}`);
+    } catch (error) {
+      ++failures;
+      console.log(`FAILED  ${name}\n${error.stack ?? error}`);
+      await picture(`trust-failed-${failures}`).catch(() => {});
+    }
+  }
+  const unexpected = problems.filter((text) => !allowed.some((one) => one.test(text)));
+  if (unexpected.length > 0) {
+    ++failures;
+    console.log(`FAILED  the console is silent\n${unexpected.join("\n")}`);
+  }
+  await browser.close();
+} finally {
+  server.kill("SIGCONT");
+  server.kill("SIGTERM");
+  await new Promise((done) => server.on("exit", done));
+  console.log(`screenshots: ${pictures}`);
+  if (option > 0 || failures === 0) fs.rmSync(path.join(work, "data"), { recursive: true, force: true });
+}
+process.exit(failures > 0 ? 1 : 0);

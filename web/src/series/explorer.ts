@@ -1,0 +1,203 @@
+// The questions that are asked of a series by hand, and their answers as a chart.
+import type uPlot from "uplot";
+import { fetchHere, get, questionMs, seriesPath, url, type QueryAnswer, type Series } from "../api";
+import { chart, lineColour, withGaps, type Line } from "../chart";
+import { caution, empty, h, problem, save, show } from "../dom";
+import { bytes, number } from "../format";
+import { every, remember } from "../page";
+import { clock } from "../time";
+import { copyText } from "../value_panel";
+import { controls } from "./controls";
+import { findEnds, firstSeriesMax, type Found, type View } from "./ends";
+import { legend } from "./legend";
+import { linesOf, type PointsLine } from "./lines";
+import { addressOf, commandOf, conditionsOf, curlOf, parametersOf, readQuestion, steps } from "./question";
+
+const csvRowsMax = 1_000_000;
+type How = "step" | "replace";
+interface Panel { plot: uPlot; lines: PointsLine[] }
+
+export function explorer(series: Series, parameters: URLSearchParams, signal: AbortSignal, leaving: (() => void)[]): HTMLElement {
+  const numeric = series.fields.filter((one) => one.type !== "string").map((one) => one.name);
+  const question = readQuestion(parameters, numeric, series.tags.map((tag) => tag.name));
+  let found: Found | undefined, all = false;
+  const place = h("div", { class: "chart tall", "data-chart": "series" }), lines_place = h("div");
+  const status = h("p", { class: "muted", "aria-live": "polite" }), notes = h("div", { "data-part": "notes" }), cut = h("span", { class: "muted", role: "status" });
+  const past: (View | undefined)[] = [];
+  let panels: Panel[] = [];
+  let running = new AbortController();
+  signal.addEventListener("abort", () => running.abort());
+
+  // As many buckets as there are pairs of pixels.
+  const step = (): [number, string] => {
+    if (question.every) return steps.find(([, name]) => name === question.every) ?? steps[0];
+    const width = Math.max(place.clientWidth, 300) / 2;
+    const { from, to } = (question.view ?? found?.extent)!, span = to - from;
+    return steps.find(([seconds]) => span / seconds <= width) ?? steps.at(-1)!;
+  };
+  // Where each line is one series, a first look shows some of them. A line over several series needs every one.
+  const isLinePerSeries = () => series.tags.every((tag) => question.group.has(tag.name));
+  const isUnfiltered = () => conditionsOf(question.where).length === 0 && isLinePerSeries();
+  const first = () => (isUnfiltered() && !all && !question.top && found?.first && found.series > firstSeriesMax ? found.first : undefined);
+  // Few series are all named, so that the whole table need not be read; who asks again has them counted again.
+  const few = () => (isUnfiltered() && found && found.series <= firstSeriesMax ? found.first : undefined);
+  // Everything has no ends: those that were found are of some series.
+  const query = () => parametersOf(question, first() ?? few() ?? conditionsOf(question.where), step()[1]);
+
+  const drawNotes = (answer: QueryAnswer, drawn: number, lines: number) => {
+    const count = found?.has_more ? `more than ${number(found.series)}` : number(found?.series ?? 0);
+    show(notes,
+      first() && caution(h("strong", {}, `The chart shows ${firstSeriesMax} of ${count} series, `), "those with the newest points. Name others in the filter, or ",
+        h("button", { type: "button", onclick: () => { all = true; void run("step"); } }, "ask for all")),
+      lines > drawn && caution(h("strong", {}, `The chart shows ${drawn} of ${number(lines)} lines, `), "those with the largest values. Name others in the filter, or ask for the top lines."),
+      answer.is_truncated && caution(h("strong", {}, `The answer was cut off after ${answer.rows.length.toLocaleString("en")} rows. `), "Choose less time, a longer bucket or fewer lines."));
+  };
+
+  const draw = (answer: QueryAnswer) => {
+    const { times, lines, all: count } = linesOf(answer);
+    place.dataset.points = String(times.length);
+    place.dataset.lines = String(lines.length);
+    panels.forEach((panel) => panel.plot.destroy());
+    panels = [];
+    drawNotes(answer, lines.length, count);
+    const cost = `${number(answer.stats.rows_read)} rows, ${number(answer.stats.cells_read)} cells and ${bytes(answer.stats.value_bytes_read)} were read${answer.stats.is_full_scan ? ", the whole table" : ""}.`;
+    if (times.length === 0) {
+      show(place, empty("No points here", "Nothing was measured in this time, or the filter lets nothing through."));
+      show(lines_place);
+      show(status, `No points. ${cost}`);
+      return;
+    }
+    const dense = withGaps(times, step()[0]);
+    place.dataset.gaps = String(dense.length - times.length);
+    // What belongs together has one colour: a line, or in panels the lines of the same tags.
+    const columns = question.panels === "one" ? [undefined] : [...new Set(lines.map((line) => line.column))];
+    const names = columns.length > 1 ? [...new Set(lines.map((line) => line.tags))] : [];
+    const colours = lines.map((line, index) => lineColour(columns.length > 1 ? names.indexOf(line.tags) : index));
+    const places = columns.map((column) => h("div", { class: "panel", "data-panel": column ?? "" }));
+    show(place, columns.map((column, at) => [columns.length > 1 && h("h3", {}, column!), places[at]]));
+    panels = columns.map((column, at) => {
+      const own = lines.filter((line) => column === undefined || line.column === column);
+      return { lines: own, plot: chart(places[at], dense, own.map((line): Line => ({ label: line.label, colour: colours[lines.indexOf(line)], values: dense.map((time) => line.points.get(time) ?? null) })),
+        { height: columns.length > 1 ? 200 : 340, text: number, zoom, reset, shown: question.view ?? around(times, step()[0]), legend: false, sync: `series ${series.name}` }) };
+    });
+    show(lines_place, legend(lines, colours, number, (index, is_shown) => {
+      const panel = panels.find((one) => one.lines.includes(lines[index]));
+      panel?.plot.setSeries(panel.lines.indexOf(lines[index]) + 1, { show: is_shown });
+    }));
+    show(status, `${times.length === 1 ? "1 bucket" : `${number(times.length)} buckets`} of ${step()[1]} from ${clock(times[0])} to ${clock(times.at(-1)!)}. ${cost}`);
+  };
+
+  const run = async (how: How = "replace") => {
+    running.abort();
+    running = new AbortController();
+    const mine = running;
+    place.setAttribute("aria-busy", "true");
+    try {
+      if (question.fields.size === 0) throw new Error("Choose at least one field");
+      if (!found) {
+        found = await findEnds(series, numeric[0] ?? "", (one) => get<QueryAnswer>(seriesPath(series.name, "/query"), one, mine.signal, questionMs));
+        if (!found) return show(place, empty("No points yet", "This series has no points."));
+        const newest = found.viewOf(isLinePerSeries() ? Math.min(found.series, firstSeriesMax) : found.series);
+        if (!question.view && !question.last && newest.from > found.extent.from) question.view = newest;
+      }
+      if (question.last) question.view = { from: Date.now() / 1000 - question.last, to: Date.now() / 1000 };
+      remember("/series", addressOf(series.name, question), how);
+      form.tellTime();
+      draw(await get<QueryAnswer>(seriesPath(series.name, "/query"), query(), mine.signal, questionMs));
+    } catch (error) {
+      if (!mine.signal.aborted) show(place, problem(error));
+    } finally {
+      if (mine === running) place.removeAttribute("aria-busy");
+    }
+  };
+  const look = (next: View | undefined, last?: number) => {
+    past.push(question.view);
+    question.view = next;
+    question.last = last;
+    void run("step");
+  };
+  const zoom = (from: number, to: number) => look({ from, to: Math.max(to, from + 2) });
+  const reset = () => { question.view = past.pop(); question.last = undefined; void run("step"); };
+  const now = () => question.view ?? found?.extent;
+  const move = (part: number) => {
+    const view = now();
+    if (view) look({ from: view.from + part * (view.to - view.from), to: view.to + part * (view.to - view.from) });
+  };
+  const scale = (by: number) => {
+    const view = now();
+    if (!view) return;
+    const middle = (view.from + view.to) / 2, half = ((view.to - view.from) * by) / 2;
+    look({ from: middle - half, to: middle + half });
+  };
+  let stopRefresh = () => {};
+  const refresh = (seconds: number) => {
+    stopRefresh();
+    stopRefresh = seconds > 0 ? every(seconds * 1000, () => run("replace")) : () => {};
+  };
+  const form = controls(series, numeric, question, { changed: () => void run("step"), asked: () => { found = undefined; void run("step"); }, look, refresh });
+
+  place.tabIndex = 0;
+  place.setAttribute("role", "img");
+  place.setAttribute("aria-label", `Chart of ${series.name}: arrows move, plus and minus zoom, 0 shows everything`);
+  place.addEventListener("keydown", (event) => {
+    const keys: Record<string, () => void> = {
+      ArrowLeft: () => move(-0.25), ArrowRight: () => move(0.25), "+": () => scale(0.5), "=": () => scale(0.5), "-": () => scale(2), "0": () => look(undefined) };
+    const act = keys[event.key];
+    if (act) { event.preventDefault(); act(); }
+  });
+  const observer = new ResizeObserver(() => panels.forEach(({ plot }) => {
+    const width = plot.root.parentElement?.clientWidth ?? 0;
+    if (width > 0 && plot.width !== width) plot.setSize({ width, height: plot.height });
+  }));
+  observer.observe(place);
+  leaving.push(() => observer.disconnect(), () => panels.forEach(({ plot }) => plot.destroy()), () => stopRefresh());
+
+  // The server gives no more rows than that; whoever saves them is told when there are more.
+  const csv = async () => {
+    show(cut, "CSV …");
+    try {
+      if (!found) throw new Error("There are no points to save");
+      const response = await fetchHere(url(seriesPath(series.name, "/query"), { ...query(), limit: String(csvRowsMax), format: "csv" }), { signal });
+      const text = await response.text();
+      if (!response.ok) throw new Error((JSON.parse(text) as { error?: { message?: string } }).error?.message ?? `The server answered ${response.status}`);
+      const rows = text.split("\r\n").length - 2;
+      save(`${series.name}.csv`, new Blob([text], { type: "text/csv" }));
+      show(cut, rows >= csvRowsMax ? h("strong", {}, `The CSV was cut off after ${number(csvRowsMax)} rows: choose less time or longer buckets`) : `${number(rows)} rows saved`);
+    } catch (error) {
+      if (!signal.aborted) show(cut, problem(error));
+    }
+  };
+  const copyAs = (name: string, text: () => string) => h("button", { type: "button", title: `Copies this question as ${name}`,
+    onclick: () => void copyText(text()).then(() => show(cut, `Copied as ${name}`), () => show(cut, "The browser gave no clipboard")) }, name);
+  queueMicrotask(() => void run());
+  return h("section", { class: "card" },
+    h("h2", {}, series.name), form.element, notes, place,
+    h("div", { class: "controls below" },
+      h("div", { class: "group" },
+        h("button", { title: "Earlier", "aria-label": "Earlier", onclick: () => move(-0.5) }, "←"), h("button", { title: "Zoom in", "aria-label": "Zoom in", onclick: () => scale(0.5) }, "+"),
+        h("button", { title: "Zoom out", "aria-label": "Zoom out", onclick: () => scale(2) }, "−"), h("button", { title: "Later", "aria-label": "Later", onclick: () => move(0.5) }, "→"),
+        h("button", { onclick: () => { past.length = 0; look(undefined); } }, "Everything")),
+      h("div", { class: "group wraps" }, cut, h("span", { class: "muted" }, "Copy as"),
+        copyAs("link", () => location.href), copyAs("curl", () => curlOf(series.name, query())), copyAs("command", () => commandOf(series.name, query())),
+        h("button", { title: `These points, at most ${number(csvRowsMax)} rows`, onclick: () => void csv() }, "CSV"),
+        h("button", { onclick: () => savePicture(panels, series.name) }, "PNG"))),
+    lines_place, status);
+}
+
+// The stretch around a single point, which has none by itself.
+const around = (times: number[], step: number): View | undefined => (times.length === 1 ? { from: times[0] - 10 * step, to: times[0] + 10 * step } : undefined);
+
+function savePicture(panels: Panel[], name: string): void {
+  const canvases = panels.flatMap(({ plot }) => plot.root.querySelector("canvas") ?? []);
+  if (canvases.length === 0) return;
+  const copy = h("canvas", { width: Math.max(...canvases.map((one) => one.width)), height: canvases.reduce((sum, one) => sum + one.height, 0) });
+  const context = copy.getContext("2d")!;
+  context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--card");
+  context.fillRect(0, 0, copy.width, copy.height);
+  let top = 0;
+  for (const canvas of canvases) {
+    context.drawImage(canvas, 0, top);
+    top += canvas.height;
+  }
+  copy.toBlob((blob) => blob && save(`${name}.png`, blob));
+}

@@ -1,0 +1,54 @@
+// The legend of a chart as a table: each line with its last, least, mean and largest value; sorted by any of them. A click on a line
+// shows it alone, a click with shift adds it or takes it away, and a click on the only one shows all again.
+import { h, show } from "../dom";
+import type { PointsLine } from "./lines";
+
+type Figure = "last" | "min" | "mean" | "max";
+interface Row { line: PointsLine; index: number; figures: Record<Figure, number> }
+
+function figuresOf(line: PointsLine): Record<Figure, number> {
+  let last = NaN, last_at = -Infinity, min = Infinity, max = -Infinity, sum = 0;
+  for (const [at, value] of line.points) {
+    if (at > last_at) [last, last_at] = [value, at];
+    min = Math.min(min, value);
+    max = Math.max(max, value);
+    sum += value;
+  }
+  return { last, min, mean: sum / line.points.size, max };
+}
+
+// `setShown`: draws the line of this place among `lines`, or does not.
+export function legend(lines: PointsLine[], colours: string[], text: (value: number) => string, setShown: (index: number, is_shown: boolean) => void): HTMLElement {
+  const rows: Row[] = lines.map((line, index) => ({ line, index, figures: figuresOf(line) }));
+  const shown = new Set(rows.map((row) => row.index));
+  let by: Figure | "label" | undefined, is_descending = true;
+  const place = h("div", { class: "scroll legend" });
+  const apply = () => rows.forEach((row) => setShown(row.index, shown.has(row.index)));
+  const choose = (row: Row, is_added: boolean) => {
+    const is_only = shown.size === 1 && shown.has(row.index);
+    if (is_added && !is_only) {
+      shown.has(row.index) ? shown.delete(row.index) : shown.add(row.index);
+    } else {
+      shown.clear();
+      (is_only ? rows : [row]).forEach((one) => shown.add(one.index));
+    }
+    apply();
+    draw();
+  };
+  const sort = (name: Figure | "label") => {
+    is_descending = by === name ? !is_descending : name !== "label";
+    by = name;
+    rows.sort((a, b) => (name === "label" ? a.line.label.localeCompare(b.line.label) : (a.figures[name] || 0) - (b.figures[name] || 0)) * (is_descending ? -1 : 1));
+    draw();
+  };
+  const head = (name: Figure | "label", title: string) => h("th", { class: name === "label" ? "" : "number", "aria-sort": by === name && (is_descending ? "descending" : "ascending") },
+    h("button", { type: "button", class: "link", onclick: () => sort(name) }, title, by === name && (is_descending ? " ↓" : " ↑")));
+  const draw = () => show(place, h("table", {},
+    h("thead", {}, h("tr", {}, head("label", "Line"), head("last", "Last"), head("min", "Min"), head("mean", "Mean"), head("max", "Max"))),
+    h("tbody", {}, rows.map((row) => h("tr", { class: !shown.has(row.index) && "off" },
+      h("th", { scope: "row" }, h("button", { type: "button", class: "link", "aria-pressed": String(shown.has(row.index)), title: "Shows this line alone; with shift, adds it or takes it away",
+        onclick: (event: Event) => choose(row, (event as MouseEvent).shiftKey) }, h("i", { style: `background:${colours[row.index]}` }), row.line.label)),
+      (["last", "min", "mean", "max"] as Figure[]).map((name) => h("td", { class: "number" }, Number.isFinite(row.figures[name]) ? text(row.figures[name]) : "—")))))));
+  draw();
+  return place;
+}
