@@ -22,17 +22,28 @@ double RoundStep(double least) {
   return 10 * power;
 }
 
+// The digits behind the point that multiples of `step` have.
+int DecimalsOf(double step) {
+  return std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 12);
+}
+
+// As many digits as tell a value from its neighbours, however large both are.
 std::string ValueLabel(double value, double step) {
-  const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 12);
   struct Scale {
     double factor;
     const char* sign;
   };
   for (const Scale scale : {Scale{1e12, "T"}, Scale{1e9, "G"}, Scale{1e6, "M"}}) {
     if (step < scale.factor / 1000 || std::abs(value) < scale.factor) continue;
-    return fmt::format("{:.6g}{}", value / scale.factor, scale.sign);
+    constexpr double kWholeDigitsMax = 1e9;
+    if (std::abs(value / scale.factor) >= kWholeDigitsMax)
+      return fmt::format("{:.6g}{}", value / scale.factor, scale.sign);
+    std::string digits = fmt::format("{:.{}f}", value / scale.factor, DecimalsOf(step / scale.factor));
+    if (digits.find('.') != std::string::npos) digits.resize(digits.find_last_not_of('0') + 1);
+    if (digits.ends_with('.')) digits.pop_back();
+    return digits + scale.sign;
   }
-  return fmt::format("{:.{}f}", value == 0 ? 0.0 : value, decimals);
+  return fmt::format("{:.{}f}", value == 0 ? 0.0 : value, DecimalsOf(step));
 }
 
 // Either so many microseconds, or so many months.

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <sstream>
+#include <string>
+#include <utility>
 
 #include "base/text_table.h"
 #include "series/output/plot_axis.h"
@@ -72,6 +75,16 @@ TEST(PlotAxis, ValuesAreRound) {
   EXPECT_EQ(labels(0, 1), "0.0 0.5 1.0 ");
   EXPECT_EQ(labels(5, 5), labels(4.5, 5.5));
   EXPECT_EQ(labels(1.2e9, 3.9e9), "1G 2G 3G 4G ");
+}
+
+TEST(PlotAxis, LabelsOfLargeValuesDiffer) {
+  for (const auto& [span, first] : {std::pair{9e6, "1017.95G"}, {9e3, "1017950M"}}) {
+    const ValueAxis axis = MakeValueAxis(1.01795e12, 1.01795e12 + span, 4);
+    std::set<std::string> labels;
+    for (const auto& [value, label] : axis.ticks) labels.insert(label);
+    EXPECT_EQ(labels.size(), axis.ticks.size()) << span;
+    EXPECT_EQ(axis.ticks.front().second, first);
+  }
 }
 
 TEST(PlotAxis, TimesAreRound) {
