@@ -283,11 +283,11 @@ class Analysis {
                     .start_key = map_.row_starts[segment.first],
                     .end_key = map_.row_end(segment.last)};
     finding.title = fmt::format("Hot key range: {}", NameOf(metric));
-    finding.text = fmt::format("{} of {}{}, {} of the keys in use, take {} of its {}: {} times their part.",
-                               RangeInWords(finding.start_key, finding.end_key), facts_.table, Series(),
-                               segment.key_share < 0.01 ? "less than 1%" : Percent(segment.key_share),
-                               Percent(segment.load_share), NameOf(metric),
-                               Times(segment.load_share / segment.key_share));
+    finding.text = fmt::format(
+        "{} of {}{}, {} of the keys in use, take {} of its {}: {} times their fair share.",
+        RangeInWords(finding.start_key, finding.end_key), facts_.table, Series(),
+        segment.key_share < 0.01 ? "less than 1%" : Percent(segment.key_share), Percent(segment.load_share),
+        NameOf(metric), Times(segment.load_share / segment.key_share));
     finding.text[0] = static_cast<char>(std::toupper(finding.text[0]));
     finding.remedy = metric == HeatMetric::kReads ? "If it is the newest data that everyone asks for, keep "
                                                     "it in a second table of latest values; else promote a "

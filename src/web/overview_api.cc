@@ -54,7 +54,8 @@ std::vector<Figure> EngineFigures(const ServerFacts& facts) {
   Figure used = Figure::Gauge("sonde_memory_used_bytes", "Memory that each user of the budget takes.");
   Figure limit = Figure::Gauge("sonde_memory_limit_bytes", "Memory that each user of the budget may take.");
   Figure requests = Figure::Gauge("sonde_requests_under_way", "Requests under way that hold data.");
-  Figure requests_max = Figure::Gauge("sonde_requests_under_way_limit", "How many there may be.");
+  Figure requests_max =
+      Figure::Gauge("sonde_requests_under_way_limit", "Requests that may be under way at once.");
   for (const ServerFacts::UnderWay& one : facts.under_way) {
     const Admission::Limits taken = one.admission->Taken(), most = one.admission->limits();
     used.Add(static_cast<double>(taken.bytes), {{"user", one.kind}});
@@ -226,7 +227,8 @@ void WriteTables(const ServerFacts& facts, MetricText* text) {
       text->Sample(static_cast<double>(written_of(table)), {{"table", table.name}, {"kind", "write"}});
     }
   };
-  gauge("sonde_table_bytes", "On disk and in memory, about.", [](const auto& t) { return t.bytes; });
+  gauge("sonde_table_bytes", "Bytes of a table on disk and in memory, about.",
+        [](const auto& t) { return t.bytes; });
   gauge("sonde_change_stream_partitions", "Partitions of the change stream; 0: it has none.",
         [](const auto& t) { return t.change_partitions; });
   gauge("sonde_gc_families", "Families with a garbage-collection rule.",
@@ -264,8 +266,8 @@ std::string MetricsText(const ServerFacts& facts) {
   one("process_cpu_seconds_total", MetricKind::kCounter, "Processor time so far.", CpuSeconds());
   one("process_resident_memory_bytes", MetricKind::kGauge, "Memory of the process.",
       static_cast<double>(ResidentBytes()));
-  one("sonde_memory_budget_bytes", MetricKind::kGauge, "What --memory allows the process, beside a constant.",
-      static_cast<double>(facts.memory_bytes));
+  one("sonde_memory_budget_bytes", MetricKind::kGauge,
+      "Memory that --memory allows the process, beside a constant.", static_cast<double>(facts.memory_bytes));
   text.Begin("sonde_requests_load", MetricKind::kGauge,
              "Requests under way, as a part of what is allowed: 1 is full, and more are refused.");
   for (const ServerFacts::UnderWay& kind : facts.under_way) {
@@ -276,7 +278,7 @@ std::string MetricsText(const ServerFacts& facts) {
   for (const Figure& figure : ChangeStreamFigures(facts)) text.Write(figure);
   WriteTables(facts, &text);
   if (facts.key_visualizer != nullptr) {
-    one("sonde_keyviz_bytes", MetricKind::kGauge, "What the key visualizer keeps on disk.",
+    one("sonde_keyviz_bytes", MetricKind::kGauge, "Bytes that the key visualizer keeps on disk.",
         static_cast<double>(facts.key_visualizer->bytes_on_disk()));
     one("sonde_keyviz_dropped_total", MetricKind::kCounter, "Accesses not counted: too many tables in use.",
         static_cast<double>(facts.key_visualizer->dropped()));

@@ -278,9 +278,8 @@ std::vector<Figure> GrpcServer::TransportFigures() const {
     refused.Add(number(facts.refused[i]),
                 {{"reason", std::string(rpc::NameOf(static_cast<rpc::Refusal>(i)))}});
   }
-  Figure bytes =
-      Figure::Gauge("sonde_grpc_buffer_bytes",
-                    "Of requests that are on their way in, and of answers that clients do not take.");
+  Figure bytes = Figure::Gauge("sonde_grpc_buffer_bytes",
+                               "Bytes of requests on their way in, and of answers that clients do not take.");
   bytes.Add(number(facts.bytes), {{"direction", "in"}})
       .Add(number(facts.unsent_bytes), {{"direction", "out"}});
   const Backups::Progress backups = parts_->backups->progress();
@@ -288,7 +287,7 @@ std::vector<Figure> GrpcServer::TransportFigures() const {
       Figure::Gauge("sonde_backups", "Backups of the Bigtable API that are READY.")
           .Add(number(backups.ready)),
       Figure::Gauge("sonde_backup_last_seconds",
-                    "When the newest of these was complete, since 1970; 0: there is none.")
+                    "Time when the newest backup was complete, in seconds since 1970; 0: there is none.")
           .Add(backups.last.has_value() ? absl::ToDoubleSeconds(*backups.last - absl::UnixEpoch()) : 0),
       Figure::Counter("sonde_backup_failures_total",
                       "Backups that could not be made, and looks at backups that met an error.")

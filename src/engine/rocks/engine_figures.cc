@@ -112,7 +112,8 @@ void AddGauges(const CellStore& store, std::vector<Figure>* figures) {
       {"sonde_rocksdb_write_stopped",
        "Whether writes wait until flushes or compactions have caught up: 0, 1.",
        &Properties::kIsWriteStopped},
-      {"sonde_rocksdb_delayed_write_bytes_per_second", "To what writes are slowed down; 0: they are not.",
+      {"sonde_rocksdb_delayed_write_bytes_per_second",
+       "Bytes a second to which writes are slowed down; 0: they are not.",
        &Properties::kActualDelayedWriteRate},
       {"sonde_rocksdb_snapshots", "Snapshots that readers hold: what they see is not compacted away.",
        &Properties::kNumSnapshots},
@@ -146,7 +147,8 @@ void AddCounters(const CellStore& store, std::vector<Figure>* figures) {
        rocksdb::COMPACT_WRITE_BYTES},
       {"sonde_rocksdb_block_cache_hits_total", "Blocks that were found in the cache.",
        rocksdb::BLOCK_CACHE_HIT},
-      {"sonde_rocksdb_block_cache_misses_total", "Blocks that were not.", rocksdb::BLOCK_CACHE_MISS},
+      {"sonde_rocksdb_block_cache_misses_total", "Blocks that were not found in the cache.",
+       rocksdb::BLOCK_CACHE_MISS},
       {"sonde_rocksdb_block_cache_read_bytes_total", "Bytes of blocks that were found.",
        rocksdb::BLOCK_CACHE_BYTES_READ},
       {"sonde_rocksdb_block_cache_added_bytes_total", "Bytes of blocks that were put into it.",
@@ -200,10 +202,11 @@ std::vector<Figure> FiguresOfSettling(const CellStore& store, const Settling& se
           .Add(number(counts.cells_in), {{"from", "head"}})
           .Add(number(counts.cells_old), {{"from", "pages"}}),
       Figure::Counter("sonde_settling_pages_total", "Pages that were made.").Add(number(counts.pages)),
-      Figure::Counter("sonde_settling_page_bytes_total", "Bytes of these.").Add(number(counts.page_bytes)),
+      Figure::Counter("sonde_settling_page_bytes_total", "Bytes of pages that settling made.")
+          .Add(number(counts.page_bytes)),
       Figure::Gauge(
           "sonde_settling_waiting_bytes",
-          "What has not settled: edits in the open head, files and write buffers of the resting one.")
+          "Bytes that have not settled: edits in the open head, files and write buffers of the resting one.")
           .Add(number(open.bytes), {{"head", "open"}})
           .Add(number(resting_bytes), {{"head", "resting"}}),
       Figure::Gauge("sonde_settling_waiting_cells", "Cells in the open head.").Add(number(open.cells)),
@@ -216,8 +219,9 @@ std::vector<Figure> FiguresOfSettling(const CellStore& store, const Settling& se
           .Add(number(counts.cells_forgotten), {{"how", "rewritten"}})
           .Add(number(counts.cells_expired), {{"how", "unread"}}),
       Figure::Counter("sonde_gc_bytes_dropped_total",
-                      "Bytes likewise: of qualifiers and values, or of pages; their space on the disk is "
-                      "given back later (sonde_space_freed_bytes_total).")
+                      "Bytes that garbage collection dropped: qualifiers and values, or whole pages as they "
+                      "were stored. Their space on the disk is given back later "
+                      "(sonde_space_freed_bytes_total).")
           .Add(number(counts.bytes_forgotten), {{"how", "rewritten"}})
           .Add(number(counts.bytes_expired), {{"how", "unread"}}),
       Figure::Counter("sonde_gc_pages_dropped_total", "Pages that were deleted unread.")
