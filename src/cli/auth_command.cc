@@ -153,7 +153,7 @@ void AddAuthCommand(CLI::App& app, int* exit_status) {
   const auto revoke = std::make_shared<RevokeFlags>();
   AddAuth<RevokeFlags>(auth, "revoke", "Revoke a key or a token", kRevokeFooter, exit_status, revoke,
                        [](const RevokeFlags& flags) { return AuthRevoke(flags.place, flags.id); })
-      ->add_option("id", revoke->id, "of the key or the token")
+      ->add_option("id", revoke->id, "Id of the key or the token")
       ->type_name("ID")
       ->required();
 

@@ -73,9 +73,10 @@ void AddFlags(CLI::App& command, Flags* flags) {
   command.add_option("--hosts", options.shape.hosts, "entities that report: hosts, meters, ...")
       ->capture_default_str();
   command
-      .add_option("--cells-per-row", flags->cells_per_row, "of cpu: metrics of a host, so cells of a step")
+      .add_option("--cells-per-row", flags->cells_per_row,
+                  "With cpu: metrics of a host, which are the cells of a step")
       ->default_str("10, of point-write 1");
-  command.add_option("--seed", options.shape.seed, "of the data")->capture_default_str();
+  command.add_option("--seed", options.shape.seed, "Seed of the generated data")->capture_default_str();
   command.add_option("--clients,--threads", options.clients, "threads, each with a connection of its own")
       ->capture_default_str();
   command
@@ -84,42 +85,49 @@ void AddFlags(CLI::App& command, Flags* flags) {
       ->default_str(fmt::format("{} of ingest, {} of points", bench::kIngestInFlight, bench::kPointInFlight));
   command
       .add_option("--rows-per-request", options.rows_per_request,
-                  "of ingest: readings in a request; of lines: lines")
+                  "With ingest: readings in a request; with lines: lines")
       ->capture_default_str();
   command
       .add_option("--cells", options.cells,
-                  "of ingest: cells to write, rounded up to whole steps of all hosts")
+                  "With ingest: cells to write, rounded up to whole steps of all hosts")
       ->capture_default_str();
   command
-      .add_option("--requests", options.requests, "of what is no ingest or scan: requests, over all clients")
+      .add_option("--requests", options.requests,
+                  "Requests of all clients together, for workloads other than ingest and scan")
       ->capture_default_str();
-  command.add_option("--range-seconds", options.range_seconds, "of range: how much time a request asks for")
+  command
+      .add_option("--range-seconds", options.range_seconds,
+                  "With range: seconds of data that a request asks for")
       ->capture_default_str();
   command
       .add_option("--row-bytes", options.large_row.bytes,
-                  "of large-row: qualifiers, times and values of the row that is built; of large-values: of "
+                  "With large-row: bytes of the row that is built, qualifiers and times included; with "
+                  "large-values: of "
                   "a row [two values]")
       ->capture_default_str();
   command
-      .add_option("--row-columns", options.large_row.columns, "of large-row: columns that share its cells")
+      .add_option("--row-columns", options.large_row.columns, "With large-row: columns that share its cells")
       ->capture_default_str();
   command
       .add_option("--value-bytes", options.large_row.value_bytes,
-                  "of large-row: of a value; of large-values [100 MiB]")
+                  "With large-row: bytes of a value; with large-values, too [100 MiB]")
       ->capture_default_str();
-  command.add_flag("--no-build", flags->no_build, "of large-row: the row is there already");
+  command.add_flag("--no-build", flags->no_build, "With large-row: the row is there already");
   command.add_flag("--big-endian", options.shape.big_endian,
-                   "of cpu: values are INT64 in eight bytes; text otherwise");
-  command.add_option("--query", options.question.text, "of sql and its like: the statement");
+                   "With cpu: values are INT64 in eight bytes, not text");
+  command.add_option("--query", options.question.text, "With sql and workloads like it: the statement");
   command.add_option("--param", flags->parameters,
-                     "of sql: NAME=VALUE or NAME:TYPE=VALUE (sonde sql --help)");
-  command.add_option("--blob-bytes", options.blob_bytes, "of json-blobs: of a text")->capture_default_str();
-  command.add_option("--http-endpoint", options.http_endpoint, "of lines: HOST:PORT of the server")
+                     "With sql: NAME=VALUE or NAME:TYPE=VALUE (sonde sql --help)");
+  command.add_option("--blob-bytes", options.blob_bytes, "With json-blobs: bytes of a text")
+      ->capture_default_str();
+  command.add_option("--http-endpoint", options.http_endpoint, "With lines: HOST:PORT of the server")
       ->capture_default_str();
   command.add_option("--seconds", flags->seconds, "ends by the clock, instead of --cells and --requests");
   command.add_option("--data-dir", options.data_dir,
                      "the server's data directory, to measure its files; else SampleRowKeys is asked");
-  command.add_option("--durability", options.durability, "what the server was started with; printed only")
+  command
+      .add_option("--durability", options.durability,
+                  "Durability that the server was started with; it is only printed")
       ->capture_default_str();
   command.add_flag("--json", flags->json, "print the result as JSON");
 }

@@ -53,7 +53,7 @@ void AddConfigCommand(CLI::App& app, int* exit_status) {
       "  SONDE_PORT=9000 sonde config show --json | jq .");
   const std::shared_ptr<ServeFlags> flags = ServeFlags::Add(show);
   auto as_json = std::make_shared<bool>(false);
-  show->add_flag("--json", *as_json, "as JSON: a list of key, value and from");
+  show->add_flag("--json", *as_json, "Print JSON: a list of key, value and from");
   show->callback([=] {
     SettingOrigins origins;
     const absl::StatusOr<ServeSettings> settings = flags->Settings(&origins);

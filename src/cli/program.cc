@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/call_errors.h"
 #include "cli/commands.h"
 #include "cli/series/series_commands.h"
 #include "cli/store/store_commands.h"
@@ -32,16 +33,40 @@ int StatusWithOutput(int exit_status) {
   return exit_status == 0 ? 1 : exit_status;
 }
 
+// `sonde help series load` is `sonde series load --help`.
+void TakeHelpCommand(std::vector<std::string>* arguments) {
+  if (arguments->empty() || arguments->front() != "help") return;
+  arguments->erase(arguments->begin());
+  arguments->emplace_back("--help");
+}
+
+// Says what is wrong with the call.  Without a command, help is the answer.
+int ReportCall(const CLI::App& app, const CLI::ParseError& error) {
+  const bool is_version =
+      error.get_exit_code() == 0 && dynamic_cast<const CLI::CallForHelp*>(&error) == nullptr;
+  if (is_version) return app.exit(error);
+  const std::string text = CallErrorText(app, error);
+  if (text.empty()) {
+    fmt::print("{}", app.help());
+    return 0;
+  }
+  fmt::print(stderr, "{}\n", text);
+  return 2;
+}
+
 }  // namespace
 
 int RunProgram(int argc, char** argv) {
   CLI::App app("Sonde: a time-series database that is a Bigtable.", "sonde");
+  app.formatter(MakeHelpForm());
   app.require_subcommand(1);
   app.set_version_flag("--version", "sonde " SONDE_VERSION);
   int exit_status = 0;
   AddServeCommand(app, &exit_status);
   AddSeriesCommand(app, &exit_status);
   AddSqlCommand(app, &exit_status);
+  AddTablesCommand(app, &exit_status);
+  AddReadCommand(app, &exit_status);
   AddKeyvizCommand(app, &exit_status);
   AddBenchCommand(app, &exit_status);
   AddCompactCommand(app, &exit_status);
@@ -56,16 +81,27 @@ int RunProgram(int argc, char** argv) {
   AddAuthCommand(app, &exit_status);
   AddInitCommand(app, &exit_status);
   AddReferenceCommands(app, &exit_status);
-  app.add_subcommand("version", "Say which version this is")->callback([] {
+  bool version_is_json = false;
+  CLI::App* const version = app.add_subcommand("version", "Say which version this is");
+  version->add_flag("--json", version_is_json, "Print the result as JSON");
+  version->callback([&version_is_json] {
+    if (version_is_json) {
+      fmt::print("{{\"version\":\"{}\",\"build\":\"{}\",\"rocksdb\":\"{}\"}}\n", SONDE_VERSION,
+                 SONDE_BUILD_TYPE, SONDE_ROCKSDB_VERSION);
+      return;
+    }
     fmt::print("sonde {} ({}, RocksDB {})\n", SONDE_VERSION, SONDE_BUILD_TYPE, SONDE_ROCKSDB_VERSION);
   });
 
+  app.add_subcommand("help", "Show what a command does: sonde help series load")->allow_extras();
+
   std::vector<std::string> arguments = AcceptEmulatorForm({argv + 1, argv + argc});
+  TakeHelpCommand(&arguments);
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& e) {
-    return StatusWithOutput(app.exit(e) == 0 ? 0 : 2);
+    return StatusWithOutput(ReportCall(app, e));
   }
   return StatusWithOutput(exit_status);
 }

@@ -55,7 +55,7 @@ void ServeFlags::AddPlaces(CLI::App* command) {
 
 void ServeFlags::AddLimits(CLI::App* command) {
   Take(command->add_option("--memory", memory_,
-                           "what the process may take of the machine's memory, such as 4GiB "
+                           "Memory that the process may take, such as 4GiB "
                            "[1GiB]: its peak stays within that and "
                            "64 MiB more; a value may have a sixth of it"),
        "memory", [this](ServeSettings* settings) { return ParseBytes(memory_, &settings->memory_bytes); });
@@ -63,9 +63,10 @@ void ServeFlags::AddLimits(CLI::App* command) {
       command->add_option("--reads-per-second", values_.reads_per_second,
                           "a quota for requests of the Bigtable API that read: RESOURCE_EXHAUSTED beyond it"),
       "reads_per_second", &values_.reads_per_second, &ServeSettings::reads_per_second);
-  TakeValue(
-      command->add_option("--writes-per-second", values_.writes_per_second, "the same for those that write"),
-      "writes_per_second", &values_.writes_per_second, &ServeSettings::writes_per_second);
+  TakeValue(command->add_option(
+                "--writes-per-second", values_.writes_per_second,
+                "a quota for requests of the Bigtable API that write: RESOURCE_EXHAUSTED beyond it"),
+            "writes_per_second", &values_.writes_per_second, &ServeSettings::writes_per_second);
   TakeValue(
       command
           ->add_option("--sql-dialect", values_.sql_dialect,
@@ -130,10 +131,11 @@ void ServeFlags::AddLogs(CLI::App* command) {
 }
 
 void ServeFlags::AddSecurity(CLI::App* command) {
-  TakeValue(
-      command->add_flag("--insecure-allow-remote", values_.insecure_allow_remote,
-                        "listen on other than loopback addresses, though nothing is encrypted or checked"),
-      "insecure_allow_remote", &values_.insecure_allow_remote, &ServeSettings::insecure_allow_remote);
+  TakeValue(command->add_flag("--insecure-allow-remote", values_.insecure_allow_remote,
+                              "Accept connections from other machines, though there is no encryption and no "
+                              "login: use it only on a network "
+                              "that you trust"),
+            "insecure_allow_remote", &values_.insecure_allow_remote, &ServeSettings::insecure_allow_remote);
   const auto take_tls = [this](CLI::Option* flag, std::string key, auto member) {
     Take(flag, std::move(key), [this, member](ServeSettings* settings) {
       if (!settings->tls.has_value()) settings->tls.emplace();

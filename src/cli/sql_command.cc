@@ -63,7 +63,9 @@ constexpr char kSqlExamples[] =
     "127.0.0.1:8086\n"
     "  sonde sql 'SHOW TABLES' --endpoint 127.0.0.1:8086\n"
     "  sonde sql --endpoint 127.0.0.1:8086\n"
-    "Each needs --data-dir DIR or --endpoint HOST:PORT.";
+    "Without --endpoint and --data-dir, SONDE_ENDPOINT, SONDE_DATA_DIR or BIGTABLE_EMULATOR_HOST names the "
+    "place, or\n"
+    "else 127.0.0.1:8086 is asked.";
 
 }  // namespace
 
@@ -79,6 +81,7 @@ void AddSqlCommand(CLI::App& app, int* exit_status) {
   command->add_option("--format", options->format, "table, csv, json (an object a line)")
       ->check(CLI::IsMember({"table", "csv", "json"}))
       ->capture_default_str();
+  command->add_flag_callback("--json", [options] { options->format = "json"; }, "Same as --format json");
   AddPlotFlags(*command, &options->plot);
   AddAccessFlags(*command, &options->access);
   command->footer(kSqlExamples);

@@ -170,7 +170,10 @@ absl::Status Describe(const SqlSession& session, const std::string& table, std::
 
 }  // namespace
 
-absl::StatusOr<SqlSession> OpenSqlSession(const AccessFlags& flags) {
+absl::StatusOr<SqlSession> OpenSqlSession(const AccessFlags& given) {
+  const absl::StatusOr<AccessFlags> resolved = ResolveAccess(given);
+  if (!resolved.ok()) return resolved.status();
+  const AccessFlags& flags = *resolved;
   std::shared_ptr<Tables> held;
   SqlSession session;
   if (flags.endpoint.empty()) {

@@ -23,7 +23,7 @@ struct SqlSession {
 };
 
 // Errors: those of OpenAccess.
-absl::StatusOr<SqlSession> OpenSqlSession(const AccessFlags& flags);
+absl::StatusOr<SqlSession> OpenSqlSession(const AccessFlags& given);
 
 struct SqlOptions {
   sql::AnswerFormat format = sql::AnswerFormat::kTable;

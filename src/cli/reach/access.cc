@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -18,19 +19,23 @@ void AddAccessFlags(CLI::App& app, AccessFlags* flags) {
   for (const CLI::App* command = &app; command->get_parent() != nullptr; command = command->get_parent())
     names.insert(0, " " + command->get_name());
   flags->program = "sonde" + names;
-  app.add_option("--data-dir", flags->data_dir,
-                 "a data directory, opened in this process (no server may be using it)");
+  app.add_option(
+      "--data-dir", flags->data_dir,
+      fmt::format("Data directory, opened in this process; no server may be using it (default: {})",
+                  kDataDirVariable));
   app.add_option(
       "--endpoint", flags->endpoint,
-      "a Bigtable server, HOST:PORT: with TLS, on loopback without; https:// and http:// before it say "
-      "so");
+      fmt::format(
+          "Bigtable server, HOST:PORT: with TLS, on loopback without; https:// or http:// before it says "
+          "which (default: {}, {}, {})",
+          kEndpointVariable, kEmulatorVariable, kEndpointUsual));
   app.add_option("--ca-file", flags->ca_file,
-                 "the CA of the endpoint's certificate, in PEM; the connection is then with TLS");
+                 "CA of the endpoint's certificate, in PEM; the connection is then with TLS");
   app.add_option("--key-file", flags->key_file,
-                 "an account's key, as `sonde auth create-key` writes it; with TLS, without this, "
+                 "Key of an account, as `sonde auth create-key` writes it; with TLS, without this, "
                  "GOOGLE_APPLICATION_CREDENTIALS names it");
-  app.add_option("--project", flags->project, "the project that the tables are in")->capture_default_str();
-  app.add_option("--instance", flags->instance, "the instance that the tables are in")->capture_default_str();
+  app.add_option("--project", flags->project, "Project that the tables are in")->capture_default_str();
+  app.add_option("--instance", flags->instance, "Instance that the tables are in")->capture_default_str();
 }
 
 absl::Status CheckDataDir(const std::string& data_dir) {
@@ -40,14 +45,6 @@ absl::Status CheckDataDir(const std::string& data_dir) {
 }
 
 namespace {
-
-absl::Status CheckOneIsGiven(const AccessFlags& flags) {
-  if (flags.endpoint.empty() && !(flags.ca_file.empty() && flags.key_file.empty())) {
-    return absl::InvalidArgumentError("--ca-file and --key-file are for --endpoint, which is not given");
-  }
-  if (flags.data_dir.empty() != flags.endpoint.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError("Give either --data-dir DIR or --endpoint HOST:PORT");
-}
 
 std::string InstanceOf(const AccessFlags& flags) {
   return fmt::format("projects/{}/instances/{}", flags.project, flags.instance);
@@ -66,8 +63,46 @@ RemoteOptions RemoteOptionsOf(const AccessFlags& flags) {
 
 }  // namespace
 
+absl::StatusOr<AccessFlags> ResolveAccess(AccessFlags flags, const ReadVariable& variable,
+                                          const std::function<void(const std::string&)>& tell) {
+  if (!flags.data_dir.empty() && !flags.endpoint.empty())
+    return absl::InvalidArgumentError("--data-dir and --endpoint exclude each other");
+  if (flags.data_dir.empty() && flags.endpoint.empty()) {
+    flags.data_dir = variable(kDataDirVariable);
+    flags.endpoint = variable(kEndpointVariable);
+    if (!flags.data_dir.empty() && !flags.endpoint.empty()) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} and {} are both set: give --data-dir DIR or --endpoint HOST:PORT", kDataDirVariable,
+                      kEndpointVariable));
+    }
+  }
+  if (flags.data_dir.empty() && flags.endpoint.empty()) {
+    const std::string emulator = variable(kEmulatorVariable);
+    if (!emulator.empty()) {
+      flags.endpoint = emulator.find("://") == std::string::npos ? "http://" + emulator : emulator;
+    } else {
+      flags.endpoint = kEndpointUsual;
+      tell(fmt::format("{}: no --endpoint, no --data-dir, no {}: asking {}", flags.program, kEndpointVariable,
+                       kEndpointUsual));
+    }
+  }
+  if (flags.endpoint.empty() && !(flags.ca_file.empty() && flags.key_file.empty()))
+    return absl::InvalidArgumentError(
+        "--ca-file and --key-file are for an endpoint, not for a data directory");
+  return flags;
+}
+
+absl::StatusOr<AccessFlags> ResolveAccess(const AccessFlags& flags) {
+  return ResolveAccess(
+      flags,
+      [](const char* name) {
+        const char* const value = std::getenv(name);
+        return std::string(value == nullptr ? "" : value);
+      },
+      [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+}
+
 absl::StatusOr<std::shared_ptr<Tables>> OpenTables(const AccessFlags& flags, DataDir data_dir) {
-  if (absl::Status status = CheckOneIsGiven(flags); !status.ok()) return status;
   if (data_dir == DataDir::kIsThere) {
     if (absl::Status status = CheckDataDir(flags.data_dir); !status.ok()) return status;
   }
@@ -77,8 +112,10 @@ absl::StatusOr<std::shared_ptr<Tables>> OpenTables(const AccessFlags& flags, Dat
   return std::shared_ptr<Tables>(held, &held->tables());
 }
 
-absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& flags, DataDir data_dir) {
-  if (absl::Status status = CheckOneIsGiven(flags); !status.ok()) return status;
+absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& given, DataDir data_dir) {
+  const absl::StatusOr<AccessFlags> resolved = ResolveAccess(given);
+  if (!resolved.ok()) return resolved.status();
+  const AccessFlags& flags = *resolved;
   if (flags.endpoint.empty()) {
     absl::StatusOr<std::shared_ptr<Tables>> tables = OpenTables(flags, data_dir);
     if (!tables.ok()) return tables.status();

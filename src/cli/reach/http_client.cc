@@ -61,6 +61,24 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
   return token;
 }
 
+std::string_view WhyNoAnswer(httplib::Error error) {
+  switch (error) {
+    case httplib::Error::Connection:
+      return "nobody listens there, or a firewall is between; `sonde serve` prints the address of its page";
+    case httplib::Error::Read:
+    case httplib::Error::Write:
+      return "the port speaks no HTTP, or the answer took too long; the Bigtable port is another one (--http "
+             "wants "
+             "that of the page, usually 8087)";
+    case httplib::Error::SSLConnection:
+    case httplib::Error::SSLLoadingCerts:
+    case httplib::Error::SSLServerVerification:
+      return "TLS failed; --ca names the CA of the server's certificate";
+    default:
+      return "the connection broke off";
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> HttpGet(const std::string& address, const std::string& path) {
@@ -101,7 +119,7 @@ absl::StatusOr<std::string> HttpGet(const HttpAccess& access, const std::string&
   const httplib::Result result = client.Get(path.c_str(), headers);
   if (!result) {
     return absl::UnavailableError(
-        fmt::format("no HTTP server answers at {}: {}", access.address, httplib::to_string(result.error())));
+        fmt::format("no HTTP server answers at {}: {}", access.address, WhyNoAnswer(result.error())));
   }
   if (result->status == 200) return std::move(result->body);
   const nlohmann::json body = nlohmann::json::parse(result->body, nullptr, false);

@@ -24,13 +24,14 @@ int TerminalWidth() {
 
 void AddPlotFlags(CLI::App& command, PlotFlags* flags) {
   command.add_flag("--plot", flags->has_plot, "draw the numbers over time");
-  command.add_option("--title", flags->title, "of the plot");
-  command.add_option("--width", flags->width, "of the plot, in characters (the terminal's)")
+  command.add_option("--title", flags->title, "Title of the plot");
+  command
+      .add_option("--width", flags->width, "Width of the plot in characters (default: that of the terminal)")
       ->check(CLI::Range(30, 1000));
-  command.add_option("--height", flags->height, "of the plot, in lines")
+  command.add_option("--height", flags->height, "Height of the plot in lines")
       ->check(CLI::Range(6, 200))
       ->capture_default_str();
-  command.add_option("--color", flags->color, "of the plot: auto, always, never")
+  command.add_option("--color", flags->color, "Colours of the plot")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
 }

@@ -112,18 +112,18 @@ absl::StatusOr<series::Sample> ReadSample(const AdviseOptions& options, const se
 
 int Advise(const AdviseOptions& options) {
   const absl::StatusOr<series::SeriesSchema> schema = series::ReadSchemaFile(options.declaration);
-  if (!schema.ok()) return ReportStatus(schema.status());
+  if (!schema.ok()) return ReportStatus("advise", schema.status());
   absl::StatusOr<series::Sample> sample;
   if (options.data.empty()) {
     sample = series::MakeSample(*schema, options.points_max, options.series_max);
   } else {
     sample = ReadSample(options, *schema);
   }
-  if (!sample.ok()) return ReportStatus(sample.status());
+  if (!sample.ok()) return ReportStatus("advise", sample.status());
   const absl::StatusOr<series::Advice> advice =
       series::Advise(*schema, *sample, RocksTrial::Create, options.advice,
                      [](const std::string& name) { fmt::print(stderr, "measuring {}\n", name); });
-  if (!advice.ok()) return ReportStatus(advice.status());
+  if (!advice.ok()) return ReportStatus("advise", advice.status());
   std::cout << (options.is_json ? series::AdviceJson(*schema, *advice)
                                 : series::AdviceText(*schema, *advice));
   return 0;
@@ -138,13 +138,13 @@ void AddSeriesAdvise(CLI::App& series, int* exit_status) {
   command->add_option("FILE", options->declaration, "the declaration of the series (YAML)")->required();
   command->add_option("--data", options->data,
                       "a CSV file of points; without it, points are made as declared");
-  command->add_option("--points", options->points_max, "of the sample, at most")
+  command->add_option("--points", options->points_max, "Points of the sample to use")
       ->check(CLI::Range(100, 10'000'000))
       ->capture_default_str();
-  command->add_option("--series", options->series_max, "of a sample that is made, at most")
+  command->add_option("--series", options->series_max, "Series of a sample that is made up")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  command->add_option("--candidates", options->advice.candidates_max, "to measure, at most")
+  command->add_option("--candidates", options->advice.candidates_max, "Candidates to measure")
       ->check(CLI::Range(1, 50))
       ->capture_default_str();
   command->add_option("--tablets", options->advice.tablets, "that writes are spread over")

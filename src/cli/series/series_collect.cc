@@ -151,7 +151,7 @@ void AddSeriesCollect(CLI::App& series, int* exit_status) {
                   fmt::format("  {}\n\n", fmt::join(kMetricNames, ", ")) +
                   "Example:\n  sonde series collect examples/metrics.yaml --seconds 60 --interval 5s "
                   "--endpoint 127.0.0.1:8086");
-  command->callback([options, exit_status] { *exit_status = ReportStatus(Collect(*options)); });
+  command->callback([options, exit_status] { *exit_status = ReportStatus("collect", Collect(*options)); });
 }
 
 }  // namespace sonde

@@ -28,9 +28,9 @@ void AddDeclarationArgument(CLI::App& command, std::string* file) {
       ->required();
 }
 
-int ReportStatus(const absl::Status& status) {
+int ReportStatus(std::string_view command, const absl::Status& status) {
   if (status.ok()) return 0;
-  fmt::print(stderr, "sonde series: {}\n", series::TextOfStatus(status));
+  fmt::print(stderr, "sonde series {}: {}\n", command, series::TextOfStatus(status));
   return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
 }
 
@@ -117,7 +117,7 @@ int Check(const std::string& file, bool is_json, const AccessFlags& access) {
   std::vector<series::Finding> findings = series::CheckSchema(*schema);
   if (!access.data_dir.empty() || !access.endpoint.empty()) {
     if (absl::Status status = CheckTables(*schema, access, &findings); !status.ok())
-      return ReportStatus(status);
+      return ReportStatus("check", status);
   }
   bool has_error = false;
   for (const series::Finding& finding : findings) {
@@ -147,7 +147,7 @@ int Explain(const std::string& file) {
     return 1;
   }
   const absl::StatusOr<std::string> text = series::ExplainSchema(*schema);
-  if (!text.ok()) return ReportStatus(text.status());
+  if (!text.ok()) return ReportStatus("explain", text.status());
   std::cout << *text;
   return 0;
 }

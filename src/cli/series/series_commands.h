@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -34,8 +35,8 @@ void AddSeriesRewrite(CLI::App& series, int* exit_status);
 // it, one of its derived tables as a series of its own.
 void AddDeclarationArgument(CLI::App& command, std::string* file);
 
-// Says what is wrong on stderr; 0 when nothing is, 2 for what the caller asked wrongly, else 1.
-int ReportStatus(const absl::Status& status);
+// Says on stderr what is wrong with `sonde series COMMAND`; 0 when nothing is, 2 for what the caller asked wrongly, else 1.
+int ReportStatus(std::string_view command, const absl::Status& status);
 
 // Finds the declaration, refuses it when `check` finds errors, and opens the tables.
 struct OpenSeries {

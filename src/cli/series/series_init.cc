@@ -34,21 +34,21 @@ std::string SeriesNameOf(const std::string& file) {
 
 int Init(InitOptions options) {
   if (options.separator != "\\t" && options.separator.size() != 1) {
-    return ReportStatus(absl::InvalidArgumentError(
-        fmt::format("--separator '{}'; allowed: one character, or \\t", options.separator)));
+    return ReportStatus("init", absl::InvalidArgumentError(fmt::format(
+                                    "--separator '{}'; allowed: one character, or \\t", options.separator)));
   }
   options.draft.separator = options.separator == "\\t" ? '\t' : options.separator[0];
   const bool is_stdin = options.csv == "-";
   const int descriptor = is_stdin ? STDIN_FILENO : open(options.csv.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
     return ReportStatus(
-        absl::NotFoundError(fmt::format("can't open '{}': {}", options.csv, std::strerror(errno))));
+        "init", absl::NotFoundError(fmt::format("can't open '{}': {}", options.csv, std::strerror(errno))));
   }
   const absl::StatusOr<std::string> text = series::DraftDeclaration(
       UnpackedBySign(series::SourceOfDescriptor(descriptor, nullptr)),
       options.name.empty() ? SeriesNameOf(options.csv) : options.name, options.draft);
   if (!is_stdin) close(descriptor);
-  if (!text.ok()) return ReportStatus(text.status());
+  if (!text.ok()) return ReportStatus("init", text.status());
   std::cout << *text;
   return 0;
 }
@@ -62,12 +62,13 @@ void AddSeriesInit(CLI::App& series, int* exit_status) {
   command
       ->add_option("CSV", options->csv, "the file, with a header, packed by gzip or zstd or not; - for stdin")
       ->required();
-  command->add_option("--name", options->name, "of the series (the file's)");
-  command->add_option("--records", options->draft.records_max, "to look at, at most")
+  command->add_option("--name", options->name, "Name of the series (default: that of the file)");
+  command->add_option("--records", options->draft.records_max, "Records to sample")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   command->add_option("--time-format", options->draft.time_format,
-                      "as of load, such as '%m/%d/%Y' (what can be told from the values)");
+                      "Form of the times, such as '%m/%d/%Y', as `sonde series load` takes it (default: told "
+                      "from the values)");
   command->add_option("--separator", options->separator, "between values; \\t for a tab")
       ->capture_default_str();
   command->footer(

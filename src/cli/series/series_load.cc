@@ -303,20 +303,22 @@ absl::Status ReportIncomplete(const series::SeriesSchema& schema, TableAccess* t
 
 int Load(const LoadOptions& options) {
   absl::StatusOr<InputFile> file = InputFile::Open(options.csv);
-  if (!file.ok()) return ReportStatus(file.status());
+  if (!file.ok()) return ReportStatus("load", file.status());
   if ((options.is_strict || !options.resume.empty()) && !file->bytes()) {
-    return ReportStatus(absl::InvalidArgumentError(
-        "--strict and --resume read the file from its front again, and need a file for that"));
+    return ReportStatus(
+        "load", absl::InvalidArgumentError(
+                    "--strict and --resume read the file from its front again, and need a file for that"));
   }
   const ResumeFile resume(options.resume);
   const absl::StatusOr<int64_t> lines_written = resume.Read(options.csv);
-  if (!lines_written.ok()) return ReportStatus(lines_written.status());
-  if (absl::Status status = resume.CheckIsWritable(options.csv); !status.ok()) return ReportStatus(status);
+  if (!lines_written.ok()) return ReportStatus("load", lines_written.status());
+  if (absl::Status status = resume.CheckIsWritable(options.csv); !status.ok())
+    return ReportStatus("load", status);
   absl::StatusOr<OpenSeries> opened =
       OpenDeclaredSeries(options.declaration, options.access, DataDir::kMayBeMade);
-  if (!opened.ok()) return ReportStatus(opened.status());
+  if (!opened.ok()) return ReportStatus("load", opened.status());
   absl::StatusOr<series::CsvMapping> mapping = MappingOf(options, opened->schema);
-  if (!mapping.ok()) return ReportStatus(mapping.status());
+  if (!mapping.ok()) return ReportStatus("load", mapping.status());
   mapping->lines_skipped = *lines_written;
   mapping->refuses_unknown = options.is_strict;
 
@@ -330,19 +332,19 @@ int Load(const LoadOptions& options) {
   if (options.is_strict) {
     const auto checked = Run(options, *mapping, callbacks, *file, &writer, false);
     progress.Clear();
-    if (!checked.ok()) return ReportStatus(checked.status());
+    if (!checked.ok()) return ReportStatus("load", checked.status());
     if (bad_lines.count() > 0) {
       bad_lines.Report("; nothing was loaded (--strict)");
       return 1;
     }
     file = InputFile::Open(options.csv);
-    if (!file.ok()) return ReportStatus(file.status());
+    if (!file.ok()) return ReportStatus("load", file.status());
   }
   if (absl::Status status = series::EnsureSeriesTables(opened->schema, opened->tables.get()); !status.ok()) {
-    return ReportStatus(status);
+    return ReportStatus("load", status);
   }
   if (absl::Status status = ReportIncomplete(opened->schema, opened->tables.get()); !status.ok()) {
-    return ReportStatus(status);
+    return ReportStatus("load", status);
   }
   const auto totals = Run(options, *mapping, callbacks, *file, &writer, true);
   progress.Clear();
@@ -352,7 +354,7 @@ int Load(const LoadOptions& options) {
                resume.exists()
                    ? fmt::format("; the same command goes on from the line that '{}' tells", options.resume)
                    : "");
-    return ReportStatus(totals.status());
+    return ReportStatus("load", totals.status());
   }
   resume.Remove();
   if (*lines_written > 0) fmt::print(stderr, "{} lines were loaded before\n", *lines_written);
@@ -402,7 +404,7 @@ void AddSeriesLoad(CLI::App& series, int* exit_status) {
   command->add_option(
       "--time-format", options->time_format,
       "auto (RFC 3339), epoch_s, epoch_ms, epoch_us, epoch_ns, or a pattern such as '%b %d %Y'");
-  command->add_option("--zone", options->zone, "of times that name none")->check(CLI::IsMember({"UTC"}));
+  command->add_option("--zone", options->zone, "Zone of times that name none")->check(CLI::IsMember({"UTC"}));
   command->add_option("--separator", options->separator, "between values; \\t for a tab")
       ->capture_default_str();
   command->add_flag("--strict", options->is_strict, "load nothing when a line is bad");

@@ -1,5 +1,6 @@
 // `sonde series query`: questions to a declared series.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "cli/reach/plot_flags.h"
 #include "cli/series/series_commands.h"
+#include "cli/series/what_there_is.h"
 #include "series/output/result_writer.h"
 #include "series/query/query.h"
 #include "series/query/query_request.h"
@@ -21,6 +23,8 @@ namespace sonde {
 namespace {
 
 constexpr size_t kRangesShownMax = 10;
+// A terminal shows so many rows of a table, unless --limit asks for more.
+constexpr int64_t kRowsOnTerminalMax = 40;
 
 struct QueryOptions {
   std::string declaration;
@@ -133,16 +137,36 @@ void PrintExplained(const OpenSeries& opened, const series::QueryStats& stats, d
   }
 }
 
+// Says on a terminal how many rows there were; whatever reads the answer, that there was none, and what there is.
+void PrintFooter(const QueryOptions& options, const OpenSeries& opened, int64_t rows, int64_t shown,
+                 double seconds) {
+  if (rows == 0) {
+    const std::string there_is = WhatThereIs(opened, options.request);
+    fmt::print(stderr, "sonde series query: 0 rows{}{}\n", there_is.empty() ? "" : "; ", there_is);
+    return;
+  }
+  if (isatty(STDOUT_FILENO) != 1) return;
+  const auto count = [](int64_t number) {
+    std::string digits = std::to_string(number);
+    for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+    return digits;
+  };
+  const std::string cut =
+      shown < rows ? fmt::format(" ({} shown; --limit {} or --format csv gives all)", count(shown), rows)
+                   : "";
+  fmt::print(stderr, "{} {}{} in {:.1f} ms\n", count(rows), rows == 1 ? "row" : "rows", cut, seconds * 1000);
+}
+
 int Ask(const QueryOptions& options) {
   absl::StatusOr<OpenSeries> opened = OpenAnySeries(options.declaration, options.access);
-  if (!opened.ok()) return ReportStatus(opened.status());
+  if (!opened.ok()) return ReportStatus("query", opened.status());
   series::QueryRequest request = options.request;
   if (request.latest.empty() && options.command->count("--latest") > 0) request.latest = "1";
   const absl::StatusOr<series::Query> query =
       series::ParseQuery(opened->schema, request, SystemClock().NowMicros());
-  if (!query.ok()) return ReportStatus(query.status());
+  if (!query.ok()) return ReportStatus("query", query.status());
   const absl::StatusOr<series::ResultHeader> header = series::HeaderOf(opened->schema, *query);
-  if (!header.ok()) return ReportStatus(header.status());
+  if (!header.ok()) return ReportStatus("query", header.status());
 
   std::unique_ptr<series::ResultWriter> writer;
   if (options.format != "none") {
@@ -150,8 +174,15 @@ int Ask(const QueryOptions& options) {
         series::MakeResultWriter(series::ResultFormatOfName(options.format).value(), *header, &std::cout);
   }
   PlotLines lines(*header);
+  const bool is_cut =
+      options.format == "table" && options.command->count("--limit") == 0 && isatty(STDOUT_FILENO) == 1;
+  int64_t rows = 0, shown = 0;
   const auto take_row = [&](const series::ResultRow& row) {
-    if (writer != nullptr) writer->Row(row);
+    ++rows;
+    if (writer != nullptr && (!is_cut || shown < kRowsOnTerminalMax)) {
+      writer->Row(row);
+      ++shown;
+    }
     if (options.plot.has_plot) lines.Add(row);
     return static_cast<bool>(std::cout);
   };
@@ -164,14 +195,15 @@ int Ask(const QueryOptions& options) {
   if (!stats.ok()) {
     std::cout.flush();
     if (absl::IsNotFound(stats.status())) {
-      return ReportStatus(absl::NotFoundError(
-          fmt::format("table '{}' is not there: no point of it was ever written here ({})",
-                      opened->schema.table, std::string(stats.status().message()))));
+      return ReportStatus("query", absl::NotFoundError(fmt::format(
+                                       "table '{}' is not there: no point of it was ever written here ({})",
+                                       opened->schema.table, std::string(stats.status().message()))));
     }
-    return ReportStatus(stats.status());
+    return ReportStatus("query", stats.status());
   }
   if (options.plot.has_plot) DrawLines(options, opened->schema, *query, &lines);
   std::cout.flush();
+  PrintFooter(options, *opened, rows, writer == nullptr ? rows : shown, seconds);
   if (options.is_explained) PrintExplained(*opened, *stats, seconds);
   return 0;
 }
@@ -193,7 +225,9 @@ constexpr char kQueryExamples[] =
     "wind\n"
     "  sonde series query examples/metrics.yaml --where 'host=web*' --last 15m --format csv --explain\n"
     "  sonde series query stored:cpu --agg max --every hour         (cpu: what Telegraf or Prometheus sent)\n"
-    "Each needs --data-dir DIR or --endpoint HOST:PORT.";
+    "Without --endpoint and --data-dir, SONDE_ENDPOINT, SONDE_DATA_DIR or BIGTABLE_EMULATOR_HOST names the "
+    "place, or\n"
+    "else 127.0.0.1:8086 is asked.";
 
 }  // namespace
 
@@ -239,6 +273,7 @@ void AddSeriesQuery(CLI::App& series, int* exit_status) {
   command->add_option("--format", options->format, "table, csv, json (an object a line), none")
       ->check(CLI::IsMember({"table", "csv", "json", "none"}))
       ->capture_default_str();
+  command->add_flag_callback("--json", [options] { options->format = "json"; }, "Same as --format json");
   AddPlotFlags(*command, &options->plot);
   command->add_flag("--explain", options->is_explained,
                     "say on stderr which ranges, rows and cells were read");

@@ -30,7 +30,7 @@ int ShowRows(const std::string& table, int64_t rows_max, TableAccess* tables) {
     rows.push_back(std::move(row));
     return true;
   });
-  if (!status.ok()) return ReportStatus(status);
+  if (!status.ok()) return ReportStatus("show", status);
   std::cout << series::DrawRows(rows);
   return 0;
 }
@@ -59,17 +59,17 @@ struct ShowOptions {
 
 int Show(const ShowOptions& options) {
   const absl::StatusOr<std::unique_ptr<TableAccess>> tables = OpenAccess(options.access);
-  if (!tables.ok()) return ReportStatus(tables.status());
+  if (!tables.ok()) return ReportStatus("show", tables.status());
   if (!options.table.empty()) return ShowRows(options.table, options.rows_max, tables->get());
   const std::string& series = options.series;
   if (!series.empty()) {
     const absl::StatusOr<series::SeriesSchema> schema = series::FindDeclaration(series, tables->get());
-    if (!schema.ok()) return ReportStatus(schema.status());
+    if (!schema.ok()) return ReportStatus("show", schema.status());
     std::cout << schema->text;
     return 0;
   }
   const absl::StatusOr<std::vector<series::StoredSeries>> all = series::ListStored(tables->get());
-  if (!all.ok()) return ReportStatus(all.status());
+  if (!all.ok()) return ReportStatus("show", all.status());
   for (const series::StoredSeries& declaration : *all) {
     if (!declaration.open_record.empty()) {
       ShowOpen(declaration, options.is_json);
@@ -122,9 +122,9 @@ struct RebuildOptions {
 
 int Rebuild(const RebuildOptions& options) {
   absl::StatusOr<OpenSeries> opened = OpenDeclaredSeries(options.declaration, options.access);
-  if (!opened.ok()) return ReportStatus(opened.status());
+  if (!opened.ok()) return ReportStatus("rebuild", opened.status());
   if (absl::Status status = KeepTables(options.tables, &opened->schema); !status.ok())
-    return ReportStatus(status);
+    return ReportStatus("rebuild", status);
   const SystemClock clock;
   const absl::StatusOr<series::RebuildTotals> totals =
       options.is_stale_only
@@ -133,7 +133,7 @@ int Rebuild(const RebuildOptions& options) {
                                    opened->tables.get(), clock, [](const series::RebuildTotals& so_far) {
                                      fmt::print(stderr, "{} points read\n", so_far.points);
                                    });
-  if (!totals.ok()) return ReportStatus(totals.status());
+  if (!totals.ok()) return ReportStatus("rebuild", totals.status());
   fmt::print(stderr, "{} points read, {} rows and {} pieces of roll-ups written\n", totals->points,
              totals->rows, totals->pieces);
   if (totals->pieces_too_old > 0) {
@@ -154,7 +154,7 @@ struct RewriteOptions {
 
 int Rewrite(const RewriteOptions& options) {
   absl::StatusOr<OpenSeries> opened = OpenDeclaredSeries(options.declaration, options.access);
-  if (!opened.ok()) return ReportStatus(opened.status());
+  if (!opened.ok()) return ReportStatus("rewrite", opened.status());
   const SystemClock clock;
   std::signal(SIGINT, [](int) { g_is_interrupted = true; });
   std::signal(SIGTERM, [](int) { g_is_interrupted = true; });
@@ -165,7 +165,7 @@ int Rewrite(const RewriteOptions& options) {
   const absl::StatusOr<series::RewriteTotals> totals =
       options.is_finish ? series::FinishVersions(opened->schema, opened->tables.get(), clock, progress)
                         : series::CopyVersions(opened->schema, opened->tables.get(), clock, progress);
-  if (!totals.ok()) return ReportStatus(totals.status());
+  if (!totals.ok()) return ReportStatus("rewrite", totals.status());
   fmt::print(stderr, "{} versions, {} rows read, {} points written\n", totals->versions, totals->rows,
              totals->points);
   if (!options.is_finish && totals->versions > 0) {
@@ -186,7 +186,7 @@ void AddSeriesShow(CLI::App& series, int* exit_status) {
   command
       ->add_option("--table", options->table, "draw the first rows of this table instead, with all versions")
       ->excludes(name);
-  command->add_option("--rows", options->rows_max, "of the table, at most")
+  command->add_option("--rows", options->rows_max, "Rows of the table to draw")
       ->check(CLI::Range(1, 1'000))
       ->capture_default_str();
   command->add_flag("--json", options->is_json, "a JSON object for each series");

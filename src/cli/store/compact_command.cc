@@ -100,10 +100,10 @@ absl::Status Run(const CompactFlags& flags) {
   const uint64_t before = BytesOnDisk(flags.data_dir);
   absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::Open(options);
   if (absl::IsFailedPrecondition(store.status())) {
-    return absl::FailedPreconditionError(std::string(store.status().message()) +
-                                         ". If a server uses it: that settles by itself, as it gets cells; "
-                                         "to have all settled now, stop it, run "
-                                         "this, and start it again");
+    return absl::FailedPreconditionError(
+        std::string(store.status().message()) +
+        ". Servers settle cells in the background. To settle all of them now, "
+        "stop the server first");
   }
   if (!store.ok()) return store.status();
   RocksEngine& engine = (*store)->engine();
@@ -155,7 +155,9 @@ void AddCompactCommand(CLI::App& app, int* exit_status) {
       "their\n"
       "number stands alone.  What is printed to stdout is the result alone, also with --json.");
   const auto flags = std::make_shared<CompactFlags>();
-  compact->add_option("--data-dir", flags->data_dir, "the data directory")->required();
+  compact->add_option("--data-dir", flags->data_dir, "the data directory")
+      ->envname(kDataDirVariable)
+      ->required();
   compact->add_option("--memory", flags->memory, "for cache and write buffers, such as 4GiB [1GiB]");
   compact->add_flag("--json", flags->json, "print the result as JSON");
   compact->callback([flags, exit_status] {

@@ -79,6 +79,7 @@ absl::Status Purge(const TableFlags& flags) {
 void AddTableSubcommand(CLI::App* of, const std::shared_ptr<TableFlags>& flags, int* exit_status,
                         absl::Status (*run)(const TableFlags&)) {
   of->add_option("--data-dir", flags->data_dir, "the data directory, which no server may be using")
+      ->envname(kDataDirVariable)
       ->required();
   of->callback([flags, exit_status, run] {
     const absl::Status status = run(*flags);
@@ -137,7 +138,7 @@ void AddTableCommand(CLI::App& app, int* exit_status) {
   deleted->add_flag("--json", flags->json, "print the list as JSON");
   AddTableSubcommand(deleted, flags, exit_status, PrintDeleted);
   CLI::App* purge = table->add_subcommand("purge", "Drop deleted tables now: nothing brings them back");
-  purge->add_option("name", flags->names, "whole names of tables: all deleted tables of these names");
+  purge->add_option("name", flags->names, "Whole names of tables: every deleted table that has one of them");
   purge->add_flag("--all", flags->is_all, "every deleted table");
   AddTableSubcommand(purge, flags, exit_status, Purge);
 }

@@ -1,11 +1,14 @@
 #include "engine/rocks/files/data_directory.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/bytes.h"
@@ -79,9 +82,12 @@ absl::StatusOr<int> PrepareDataDirectory(rocksdb::Env* env, const std::string& p
     }
   }
   if (const rocksdb::Status status = env->LockFile(path + "/LOCK", lock); !status.ok()) {
+    if (access(path.c_str(), W_OK) != 0) {
+      return absl::FailedPreconditionError(fmt::format("The data directory {} cannot be written: {}", path,
+                                                       std::generic_category().message(errno)));
+    }
     return absl::FailedPreconditionError(
-        fmt::format("The data directory {} is in use by another process, or cannot be written: {}", path,
-                    status.ToString()));
+        fmt::format("The data directory {} is in use by another process, such as a running server", path));
   }
   if (is_new) {
     // From format 2 on there is always an inventory.
