@@ -35,12 +35,12 @@ absl::Status Insist(const Call& call) {
   return status;
 }
 
-// What the engine has to know.  A change stream tells of what is collected, by a delete (table/collect_garbage.h): so the engine
-// may forget nothing by itself.  Other uses of the log go without it.
+// What the engine has to know.  Where the log tells of what is collected, that is deleted (table/collect_garbage.h): so the engine
+// may forget nothing by itself.
 TableSpec SpecOf(const TableSchema& schema) {
   TableSpec spec{.id = schema.id, .split_keys = schema.split_points};
   for (const FamilySchema& family : schema.families) {
-    spec.families.push_back({family.id, schema.change_stream.has_value() ? GcRule() : family.gc_rule});
+    spec.families.push_back({family.id, schema.LogsGarbage() ? GcRule() : family.gc_rule});
   }
   return spec;
 }

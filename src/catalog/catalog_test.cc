@@ -44,7 +44,8 @@ TEST(TableRecord, RoundTrips) {
            {{GcRule::MaxVersions{2}}, {GcRule::Intersection{{{GcRule::MaxAge{5000}}, {}}}}}}}},
       {.name = "s", .id = 2, .aggregate = AggregateKind::kMin, .value_type = std::string("\x12\x00", 2)}};
   record.schema.change_stream = {.retention_micros = 5, .start_micros = 6, .partition_points = {"a", "\xff"}};
-  record.schema.log_uses = {{.name = "journal", .retention_micros = 12, .start_micros = 13}};
+  record.schema.log_uses = {
+      {.name = "journal", .retention_micros = 12, .start_micros = 13, .reads_garbage = true}};
   record.schema.row_key_schema = {
       .encoding = RowKeySchema::Encoding::kDelimited,
       .delimiter = "\xff#",

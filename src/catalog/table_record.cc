@@ -118,8 +118,10 @@ std::string EncodeTableRecord(const TableRecord& record) {
   }
   json log_uses = json::array();
   for (const LogUse& use : schema.log_uses) {
-    log_uses.push_back(
-        {{"name", use.name}, {"retention_micros", use.retention_micros}, {"start_micros", use.start_micros}});
+    log_uses.push_back({{"name", use.name},
+                        {"retention_micros", use.retention_micros},
+                        {"start_micros", use.start_micros},
+                        {"reads_garbage", use.reads_garbage}});
   }
   return json{
       {"version", kTableRecordVersion},
@@ -179,7 +181,8 @@ absl::StatusOr<TableRecord> DecodeTableRecord(std::string_view bytes) {
       for (const json& use : *uses) {
         schema.log_uses.push_back({.name = use.at("name").get<std::string>(),
                                    .retention_micros = use.at("retention_micros").get<int64_t>(),
-                                   .start_micros = use.at("start_micros").get<int64_t>()});
+                                   .start_micros = use.at("start_micros").get<int64_t>(),
+                                   .reads_garbage = use.value("reads_garbage", false)});
       }
     }
     if (const auto keys = j.find("row_key_schema"); keys != j.end() && !keys->is_null()) {

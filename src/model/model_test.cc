@@ -102,6 +102,9 @@ TEST(TableSchema, LogsAsLongAsTheLongestReaderNeeds) {
   EXPECT_TRUE(schema.IsLogged());
   EXPECT_EQ(schema.FindLogUse("view")->start_micros, 650);
   EXPECT_EQ(schema.FindLogUse("other"), nullptr);
+  EXPECT_FALSE(schema.LogsGarbage()) << "nobody asks for it";
+  schema.log_uses[1].reads_garbage = true;
+  EXPECT_TRUE(schema.LogsGarbage());
   schema.StopLogging();
   EXPECT_FALSE(schema.IsLogged());
 }

@@ -17,6 +17,10 @@ const FamilySchema* TableSchema::FindFamily(FamilyId family) const {
   return nullptr;
 }
 
+bool TableSchema::LogsGarbage() const {
+  return change_stream.has_value() || std::ranges::any_of(log_uses, &LogUse::reads_garbage);
+}
+
 const LogUse* TableSchema::FindLogUse(std::string_view use) const {
   const auto at = std::ranges::find(log_uses, use, &LogUse::name);
   return at == log_uses.end() ? nullptr : &*at;

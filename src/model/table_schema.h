@@ -41,6 +41,7 @@ struct LogUse {
   std::string name;              // what needs the records
   int64_t retention_micros = 0;  // it reads a record within this time
   int64_t start_micros = 0;      // when it began: it reads no record from before
+  bool reads_garbage = false;    // it wants to be told of what is collected, as a change stream is
 
   bool operator==(const LogUse&) const = default;
 };
@@ -90,6 +91,8 @@ struct TableSchema {
 
   // Whether changes are logged, for a change stream or another use.
   bool IsLogged() const { return change_stream.has_value() || !log_uses.empty(); }
+  // Whether the log tells of what garbage collection forgets: then that is deleted, a change of its row.
+  bool LogsGarbage() const;
   // Returns null if there is no such use.
   const LogUse* FindLogUse(std::string_view use) const;
   // The least position of a new record of the log: no use began after it.

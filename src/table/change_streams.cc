@@ -392,9 +392,8 @@ absl::Status ChangeStreams::Upkeep() {
   absl::Status result;
   for (const TableSchemaRef& schema : tables_->catalog().ListAll()) {
     if (schema->IsLogged()) result.Update(Trim(*schema));
-    if (!schema->change_stream.has_value()) continue;
-    result.Update(Adapt(*schema));
-    result.Update(Collect(schema));
+    if (schema->change_stream.has_value()) result.Update(Adapt(*schema));
+    if (schema->LogsGarbage()) result.Update(Collect(schema));
   }
   return result;
 }

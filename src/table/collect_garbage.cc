@@ -79,7 +79,7 @@ absl::Status Commit(Tables* tables, const TableSchema& schema, int64_t now_micro
     if (!status.ok()) return status;
     records.push_back(
         EncodeChange(schema, ChangeKind::kGarbageCollection, row.row_key(), row.mutations(), now_micros));
-    change.delta.log = {std::max(now_micros, schema.change_stream->start_micros), records.back()};
+    change.delta.log = {std::max(now_micros, schema.LogPositionMin()), records.back()};
   }
   return changes.empty() ? absl::OkStatus() : tables->engine().Apply(schema.id, changes);
 }

@@ -1,7 +1,8 @@
-// Garbage collection in tables with a change stream, which tells of it.
+// Garbage collection in tables whose log tells of it: those with a change stream, and those that materialized views
+// read from (TableSchema::LogsGarbage).
 //
 // Readers never see the cells that a rule forgets, so nothing has to be deleted for them.  But a change
-// stream tells when cells are collected.  So in tables with a stream these cells are collected now and then:
+// stream tells when cells are collected.  So in such tables these cells are collected now and then:
 // deleted, and logged as GARBAGE_COLLECTION, in one commit.
 #pragma once
 

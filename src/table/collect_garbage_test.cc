@@ -39,6 +39,36 @@ TEST_F(ChangeStreamsTest, GarbageIsCollectedAndTold) {
   EXPECT_EQ(left, "q@3000 q@2000 r@1000 new@0 ");
 }
 
+TEST_F(ChangeStreamsTest, GarbageIsToldToAUseOfTheLogThatReadsIt) {
+  const auto logged_pieces = [this](bool reads_garbage) {
+    EXPECT_TRUE(catalog_
+                    ->Update(kTable,
+                             [&](TableSchema* table) {
+                               table->change_stream.reset();
+                               table->log_uses = {{.name = "views",
+                                                   .retention_micros = kDay,
+                                                   .reads_garbage = reads_garbage}};
+                               return absl::OkStatus();
+                             })
+                    .ok());
+    EXPECT_EQ(streams_.Upkeep(), absl::OkStatus());
+    size_t count = 0;
+    const auto visit = [&](const RowLog::Piece& piece) {
+      ChangePiece decoded;
+      EXPECT_EQ(DecodeChangePiece(piece.bytes, &decoded), absl::OkStatus());
+      if (decoded.kind == ChangeKind::kGarbageCollection) ++count;
+      return true;
+    };
+    EXPECT_EQ(engine_->log()->Read(Schema()->id, RowRange::All(), 0, 0, INT64_MAX, visit), absl::OkStatus());
+    return count;
+  };
+  ASSERT_TRUE(catalog_->Modify(kTable, {UpdateFamily{"f", GcRule{GcRule::MaxVersions{1}}}}).ok());
+  const std::vector<Mutation> mutations = {SetCell{"f", "q", 2000, "2"}, SetCell{"f", "q", 1000, "1"}};
+  ASSERT_TRUE(MutateRow(tables_, *Schema(), {"a", mutations}).ok());
+  EXPECT_EQ(logged_pieces(false), 0U);
+  EXPECT_EQ(logged_pieces(true), 1U);
+}
+
 // In a table of microseconds, what is forgotten may lie just below what is kept, wherever that is.
 TEST_F(ChangeStreamsTest, CollectingTheGreatestTimestampsSparesWhatIsKept) {
   TableSchema micros = *Schema();
