@@ -55,6 +55,8 @@ struct MaterializedViewRecord {
   std::string query;  // as the client gave it, byte for byte
   bool deletion_protection = false;
   ViewSource source;
+  // How SQL shows its rows, as the items of a SELECT: each column, of the query's type, by the key and the cells of a row of `storage`.
+  std::string shown_columns;
   State state = State::kPopulating;
   // Two tables of the engine that belong to the view: their ids are never used twice, the engine has them as long as the view
   // exists, and nobody finds them among the tables.  Both have the view's name.  The id of `storage` tells views apart that had one name.

@@ -3,6 +3,7 @@
 // Threads: all functions may be called at once.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "absl/functional/function_ref.h"
@@ -16,6 +17,7 @@ namespace sonde {
 // What a definition comes to.
 struct MaterializedViewFacts {
   ViewSource source;
+  std::string shown_columns;  // as MaterializedViewRecord::shown_columns
   // Schemas of the view's own tables (MaterializedViewRecord); the catalog gives them names and ids.
   TableSchema storage;
   TableSchema workings;

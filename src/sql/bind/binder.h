@@ -39,6 +39,9 @@ struct BindOptions {
   std::function<absl::StatusOr<TableSchemaRef>(std::string_view table_id)> find_table;
   // Finds a logical view of the instance by its id, where there is no table of it; NOT_FOUND: there is none.  Unset: there are none.
   std::function<absl::StatusOr<LogicalViewRef>(std::string_view view_id)> find_view = {};
+  // Says whether a view of this full name that find_view gave has all of its rows.  An error is the binding's, unless the hint
+  // allow_incomplete_view stands before the query or behind the name.  Unset: all have.
+  std::function<absl::Status(std::string_view view_name)> check_is_complete = {};
   // Finds what the queries of views read from, with the right of those who defined them.  Must outlive the binding.  Null: these
   // options do.
   const BindOptions* in_views = nullptr;

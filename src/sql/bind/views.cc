@@ -43,8 +43,11 @@ absl::StatusOr<Relation> QueryBinder::BindView(const FromItem& item, const std::
   if (!item.arguments.empty()) {
     return Error(item.arguments[0].position, "Only tables have temporal arguments");
   }
-  std::vector<std::string> no_hints;
-  SONDE_TRY(BindHints(item.hints, &no_hints));
+  std::vector<std::string> hints = hints_;
+  SONDE_TRY(BindHints(item.hints, &hints));
+  if (hints.empty() && options_.check_is_complete != nullptr) {
+    SONDE_TRY(options_.check_is_complete((*view)->name));
+  }
   if ((*view)->name == options_.defines) {
     return Error(item.path.position, fmt::format("View {} must not read from itself", name));
   }

@@ -4,16 +4,32 @@
 
 #include <utility>
 
+#include "model/names.h"
 #include "series/known/declaration_store.h"
+#include "sql/syntax/literal.h"
 
 namespace sonde::sql {
+namespace {
+
+std::string QueryOf(const MaterializedViewRecord& view) {
+  return fmt::format("SELECT {} FROM {}", view.shown_columns, QuotedName(view.name));
+}
+
+}  // namespace
 
 InstanceNames::InstanceNames(const Catalog* catalog, BundleFinder* bundles, SeriesFinder* series,
                              std::string instance, Dialect dialect, MayRead may_read)
     : catalog_(catalog), instance_(std::move(instance)), may_read_(std::move(may_read)) {
   in_views_.dialect = dialect;
-  in_views_.find_table = [this](std::string_view id) { return catalog_->Find(TableNamed(id)); };
-  in_views_.find_view = [this](std::string_view id) { return catalog_->FindLogicalView(ViewNamed(id)); };
+  // The query of a materialized view reads from the table that the view owns, by the view's full name, which is no id of a table.
+  in_views_.find_table = [this](std::string_view id) -> absl::StatusOr<TableSchemaRef> {
+    if (!CheckMaterializedViewName(id).ok()) return catalog_->Find(TableNamed(id));
+    const absl::StatusOr<MaterializedViewRef> view = catalog_->FindMaterializedView(id);
+    if (!view.ok()) return view.status();
+    return (*view)->storage;
+  };
+  in_views_.find_view = [this](std::string_view id) { return FindView(id); };
+  in_views_.check_is_complete = [this](std::string_view name) { return CheckIsComplete(name); };
   in_views_.find_bundle = [bundles](const TableSchema& table, std::string_view id) {
     return bundles->Find(table, id);
   };
@@ -25,14 +41,33 @@ std::string InstanceNames::TableNamed(std::string_view id) const {
   return fmt::format("{}/tables/{}", instance_, id);
 }
 
-std::string InstanceNames::ViewNamed(std::string_view id) const {
-  return fmt::format("{}/logicalViews/{}", instance_, id);
+absl::StatusOr<LogicalViewRef> InstanceNames::FindView(std::string_view id) const {
+  absl::StatusOr<LogicalViewRef> logical =
+      catalog_->FindLogicalView(fmt::format("{}/logicalViews/{}", instance_, id));
+  if (!absl::IsNotFound(logical.status())) return logical;
+  const absl::StatusOr<MaterializedViewRef> view =
+      catalog_->FindMaterializedView(fmt::format("{}/materializedViews/{}", instance_, id));
+  if (!view.ok()) return view.status();
+  return std::make_shared<const LogicalViewRecord>(
+      LogicalViewRecord{.name = (*view)->name, .query = QueryOf(**view)});
+}
+
+absl::Status InstanceNames::CheckIsComplete(std::string_view view_name) const {
+  if (!CheckMaterializedViewName(view_name).ok()) return absl::OkStatus();
+  const absl::StatusOr<MaterializedViewRef> view = catalog_->FindMaterializedView(view_name);
+  if (!view.ok()) return view.status();
+  if ((*view)->state == MaterializedViewRecord::State::kReady) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("Materialized view {} does not have all rows of its table yet; the hint "
+                  "@{{allow_incomplete_view=true}} reads "
+                  "those that it has",
+                  view_name));
 }
 
 absl::StatusOr<TableSchemaRef> InstanceNames::FindTable(std::string_view id) const {
   absl::StatusOr<TableSchemaRef> table = catalog_->Find(TableNamed(id));
   // A name that is a view's is FindView's to let pass.
-  if (absl::IsNotFound(table.status()) && catalog_->FindLogicalView(ViewNamed(id)).ok()) return table;
+  if (absl::IsNotFound(table.status()) && FindView(id).ok()) return table;
   if (absl::Status status = Check(TableNamed(id)); !status.ok()) return status;
   return table;
 }
@@ -53,7 +88,7 @@ BindOptions InstanceNames::Options(std::vector<QueryParameter> parameters) const
   BindOptions options = in_views_;
   options.find_table = [this](std::string_view id) { return FindTable(id); };
   options.find_view = [this](std::string_view id) -> absl::StatusOr<LogicalViewRef> {
-    absl::StatusOr<LogicalViewRef> view = catalog_->FindLogicalView(ViewNamed(id));
+    absl::StatusOr<LogicalViewRef> view = FindView(id);
     if (!view.ok()) return view;
     if (Check((*view)->name).ok()) return view;
     // To those who may not read tables of the name either the answer does not tell that there is a view.

@@ -1,4 +1,6 @@
-// What the names in the FROM clauses of a query stand for: tables, logical views and series of an instance, for the binder.
+// What the names in the FROM clauses of a query stand for: tables, logical and materialized views, and series of an instance, for the binder.
+//
+// A materialized view is to the binder as a logical one, whose query shows its rows (MaterializedViewRecord::shown_columns).
 //
 //   const InstanceNames names(&catalog, &bundles, &series, instance, Dialect::kSonde, may_read);
 //   absl::StatusOr<BoundQuery> query = ParseAndBind(text, names.Options(parameters));
@@ -41,7 +43,8 @@ class InstanceNames {
     return may_read_ == nullptr ? absl::OkStatus() : may_read_(resource);
   }
   std::string TableNamed(std::string_view id) const;
-  std::string ViewNamed(std::string_view id) const;
+  absl::StatusOr<LogicalViewRef> FindView(std::string_view id) const;
+  absl::Status CheckIsComplete(std::string_view view_name) const;
   absl::StatusOr<TableSchemaRef> FindTable(std::string_view id) const;
   // Needs a right to read the tables of the series; where there is no such series, those that have the declarations.
   absl::StatusOr<FoundSeries> FindSeries(std::string_view name) const;

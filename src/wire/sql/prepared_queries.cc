@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/varint.h"
+#include "model/names.h"
 #include "sql/message/query_values.h"
 #include "sql/plan/point_query.h"
 #include "wire/call/grpc_status.h"
@@ -173,12 +174,19 @@ bool PreparedQueries::IsCurrent(const PreparedQuery& prepared) {
   std::vector<TableSchemaRef> now;
   bool are_same = true;
   for (const TableSchemaRef& table : prepared.query.tables) {
+    // A table that a materialized view owns has the view's name, and stays as it is as long as there is the view.
+    if (CheckMaterializedViewName(table->name).ok()) {
+      if (tables_->catalog().FindById(table->id) == nullptr) return false;
+      now.push_back(table);
+      continue;
+    }
     absl::StatusOr<TableSchemaRef> found = tables_->catalog().Find(table->name);
     if (!found.ok()) return false;
     are_same = are_same && *found == table;
     now.push_back(*std::move(found));
   }
   for (const LogicalViewRef& view : prepared.query.views) {
+    if (CheckMaterializedViewName(view->name).ok()) continue;  // its table says so
     const absl::StatusOr<LogicalViewRef> found = tables_->catalog().FindLogicalView(view->name);
     if (!found.ok() || (*found != view && (*found)->query != view->query)) return false;
   }
