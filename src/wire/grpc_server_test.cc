@@ -575,25 +575,65 @@ TEST_F(GrpcServerTest, ViewParametersComeWithTheExecution) {
 
 TEST_F(GrpcServerTest, FieldsThatAreNotBuiltAreNamedWithTheirCall) {
   Start();
-  const auto expect = [](const grpc::Status& status, const std::string& text) {
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
-    EXPECT_EQ(status.error_message(), text);
-  };
-  constexpr char kPage[] = "; docs/compatibility.md of Sonde lists what is";
-  pb::ReadRowsRequest read;
-  read.set_materialized_view_name("projects/p/instances/i/materializedViews/m");
-  expect(List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, read),
-         std::string("materialized_view_name of ReadRows is not built") + kPage);
-  pb::SampleRowKeysRequest samples;
-  samples.set_materialized_view_name(read.materialized_view_name());
-  expect(List<pb::SampleRowKeysResponse>(&pb::Bigtable::Stub::SampleRowKeys, samples),
-         std::string("materialized_view_name of SampleRowKeys is not built") + kPage);
   auto reversed = OfTable<pb::ReadRowsRequest>();
   reversed.set_reversed(true);
   const grpc::Status status = List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, reversed);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_THAT(status.error_message(), testing::AllOf(HasSubstr("of ReadRows"), HasSubstr("bigtable-features"),
                                                      HasSubstr("docs/compatibility.md")));
+}
+
+TEST_F(GrpcServerTest, AMaterializedViewIsReadAsATableOnceItIsComplete) {
+  Start();
+  const std::string name = "projects/p/instances/i/materializedViews/m";
+  TableSchema shown;
+  shown.families = {{.name = "default"}};
+  const absl::StatusOr<MaterializedViewRef> view = catalog_->CreateMaterializedView(
+      {.name = name,
+       .query = "any",
+       .source = {.table = kTable, .table_id = (*catalog_->Find(kTable))->id},
+       .storage = std::make_shared<const TableSchema>(shown),
+       .workings = std::make_shared<const TableSchema>(shown)});
+  ASSERT_TRUE(view.ok()) << view.status();
+  pb::ReadRowsRequest read;
+  read.set_materialized_view_name(name);
+  pb::SampleRowKeysRequest samples;
+  samples.set_materialized_view_name(name);
+  const auto expect = [](const grpc::Status& status, grpc::StatusCode code, const std::string& text) {
+    EXPECT_EQ(status.error_code(), code);
+    EXPECT_EQ(status.error_message(), text);
+  };
+  const std::string incomplete = "Materialized view " + name + " does not have all rows of its table yet";
+  expect(List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, read),
+         grpc::StatusCode::FAILED_PRECONDITION, incomplete);
+  expect(List<pb::SampleRowKeysResponse>(&pb::Bigtable::Stub::SampleRowKeys, samples),
+         grpc::StatusCode::FAILED_PRECONDITION, incomplete);
+  const auto complete = [](MaterializedViewRecord* record) {
+    record->state = MaterializedViewRecord::State::kReady;
+  };
+  ASSERT_TRUE(catalog_->UpdateMaterializedView(name, "", complete).ok());
+  FamilyDelta cells{.family = (*view)->storage->families[0].id};
+  cells.puts = {{"n", 0, "7"}};
+  const RowChange row{.row_key = "k", .delta = {.families = {cells}}};
+  ASSERT_EQ(engine_->Apply((*view)->storage->id, {&row, 1}), absl::OkStatus());
+  grpc::ClientContext context;
+  const auto rows = data_->ReadRows(&context, read);
+  pb::ReadRowsResponse response;
+  ASSERT_TRUE(rows->Read(&response));
+  EXPECT_EQ(response.chunks(0).row_key(), "k");
+  EXPECT_EQ(response.chunks(0).family_name().value(), "default");
+  EXPECT_EQ(response.chunks(0).value(), "7");
+  while (rows->Read(&response)) {
+  }
+  EXPECT_TRUE(rows->Finish().ok());
+  EXPECT_TRUE(List<pb::SampleRowKeysResponse>(&pb::Bigtable::Stub::SampleRowKeys, samples).ok());
+  read.set_table_name(kTable);
+  ExpectInvalid(List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, read),
+                "Only one of table_name, authorized_view_name and materialized_view_name may be set");
+  read.clear_table_name();
+  read.set_materialized_view_name(name + "-not");
+  expect(List<pb::ReadRowsResponse>(&pb::Bigtable::Stub::ReadRows, read), grpc::StatusCode::NOT_FOUND,
+         "Materialized view not found: " + name + "-not");
 }
 
 TEST_F(GrpcServerTest, OperationsOutliveTheServerAndAreWaitedFor) {

@@ -16,6 +16,19 @@ absl::StatusOr<TableSchemaRef> FindDataTable(const Catalog& catalog, std::string
   return missing;
 }
 
+absl::StatusOr<TableSchemaRef> FindShownTable(const Catalog& catalog, std::string_view view_name) {
+  if (absl::Status status = CheckMaterializedViewName(view_name); !status.ok()) return status;
+  const absl::StatusOr<MaterializedViewRef> view = catalog.FindMaterializedView(view_name);
+  if (!view.ok()) {
+    absl::Status missing = view.status();
+    missing.SetPayload(kNoTablePayload, absl::Cord());
+    return missing;
+  }
+  if ((*view)->state == MaterializedViewRecord::State::kReady) return (*view)->storage;
+  return absl::FailedPreconditionError(
+      fmt::format("Materialized view {} does not have all rows of its table yet", view_name));
+}
+
 absl::Status WithoutTable(const Catalog& catalog, std::string_view table_name, absl::Status status) {
   if (!catalog.Find(table_name).ok()) status.SetPayload(kNoTablePayload, absl::Cord());
   return status;

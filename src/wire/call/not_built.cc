@@ -13,10 +13,6 @@ constexpr std::string_view kPage = "docs/compatibility.md of Sonde";
 
 }  // namespace
 
-absl::Status FieldNotBuilt(std::string_view field, std::string_view call) {
-  return absl::UnimplementedError(fmt::format("{} of {} is not built; {} lists what is", field, call, kPage));
-}
-
 absl::Status NotBuilt(std::string_view text) {
   return absl::UnimplementedError(fmt::format("{}; {} lists what is built", text, kPage));
 }

@@ -8,8 +8,6 @@
 
 namespace sonde {
 
-// UNIMPLEMENTED for `field`, or a value of it, of the call ("ReadRows").
-absl::Status FieldNotBuilt(std::string_view field, std::string_view call);
 // UNIMPLEMENTED with this text and the page.
 absl::Status NotBuilt(std::string_view text);
 

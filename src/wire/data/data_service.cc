@@ -10,7 +10,6 @@
 #include "model/names.h"
 #include "wire/call/calls.h"
 #include "wire/call/data_target.h"
-#include "wire/call/not_built.h"
 #include "wire/call/requests.h"
 #include "wire/call/service_names.h"
 #include "wire/data/filter_request.h"
@@ -87,8 +86,6 @@ void EndWith(const std::string& end_key, std::vector<RowKeySample>* samples) {
 
 absl::Status SampleRowKeys(Tables* tables, const pb::SampleRowKeysRequest& request,
                            std::vector<rpc::Message>* messages) {
-  if (!request.materialized_view_name().empty())
-    return FieldNotBuilt("materialized_view_name", MethodOf<pb::SampleRowKeysRequest>());
   absl::StatusOr<DataTarget> target = FindTarget(tables->catalog(), request);
   if (!target.ok()) return target.status();
   RowRange range;

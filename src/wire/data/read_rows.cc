@@ -151,7 +151,6 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
     if (absl::Status status = parsed.Parse(bytes, &place_); !status.ok()) return status;
     held_bytes_ = place_.bytes();
     const pb::ReadRowsRequest& request = parsed.message();
-    if (!request.materialized_view_name().empty()) return FieldNotBuilt("materialized_view_name", kMethod);
     if (request.rows_limit() < 0) {
       return absl::InvalidArgumentError("Error in field 'rows_limit' : must not be negative");
     }
