@@ -44,6 +44,8 @@
 #include "sql/bind/binder.h"
 #include "sql/http/sql_answer.h"
 #include "sql/spill/spill_space.h"
+#include "sql/view/view_definitions.h"
+#include "sql/view/view_upkeep.h"
 #include "tls/certificate_keeper.h"
 #include "wire/grpc_server.h"
 #include "work/idle_workers.h"
@@ -117,7 +119,7 @@ struct EndState {
 ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
                     const series::IngestService& ingest, LargeRoom* large_room,
                     const Certificates* certificates, const ServerAccess* access,
-                    const ClockWatch* clock_watch, const EndState* end) {
+                    const ClockWatch* clock_watch, const sql::ViewUpkeep* views, const EndState* end) {
   return {.version = SONDE_VERSION,
           .started_seconds = absl::ToUnixSeconds(absl::Now()),
           .grpc_address = fmt::format("{}:{}", settings.host, server->port()),
@@ -135,7 +137,7 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
           .is_accepting = [server] { return server->is_accepting(); },
           .is_draining = [end] { return end->is_draining.load(); },
           .transport_figures =
-              [server, certificates, access, clock_watch, points = &ingest.points(),
+              [server, certificates, access, clock_watch, views, points = &ingest.points(),
                is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote] {
                 std::vector<Figure> figures = server->TransportFigures();
                 for (Figure& figure : certificates->Figures(absl::Now()))
@@ -143,6 +145,7 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
                 for (Figure& figure : server->UpkeepFigures()) figures.push_back(std::move(figure));
                 for (Figure& figure : points->Figures()) figures.push_back(std::move(figure));
                 for (Figure& figure : clock_watch->Figures()) figures.push_back(std::move(figure));
+                for (Figure& figure : views->Figures()) figures.push_back(std::move(figure));
                 if (access != nullptr) {
                   for (Figure& figure : access->Figures()) figures.push_back(std::move(figure));
                 }
@@ -393,6 +396,11 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
   memory.room()->set_after_write([engine = &(*store)->engine()] { engine->FlushLarge(); });
   absl::StatusOr<std::unique_ptr<ServerAccess>> access = OpenAccess(settings, &(*store)->policies());
   if (!access.ok()) return access.status();
+  auto views = std::make_unique<sql::ViewUpkeep>(
+      &(*store)->tables(), [](const std::string& view, const absl::Status& error) {
+        spdlog::error("keeping view={}: {}", view, std::string(error.message()));
+      });
+  sql::CheckedDefinitions view_definitions(&(*store)->tables().catalog());
   IdleWorkers idle_workers(UsableProcessors());
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start({.host = settings.host,
@@ -412,6 +420,7 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
                          .audit = *access == nullptr ? nullptr : (*access)->audit(),
                          .policies = &(*store)->policies(),
                          .sql_dialect = DialectOf(settings),
+                         .view_definitions = &view_definitions,
                          .refuses_clusters = settings.clusters == "refuse",
                          .strict_instances = settings.strict_instances,
                          .undelete_for = absl::Hours(24 * settings.undelete_days),
@@ -429,7 +438,7 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
   absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
       settings,
       FactsOf(settings, store->get(), server->get(), **ingest, memory.room(), certificates->get(),
-              access->get(), &clock_watch, &end),
+              access->get(), &clock_watch, views.get(), &end),
       SqlOf(settings, store->get(), server->get(), ingest->get(), &bundles, &finder, &spill, &end.is_ending),
       ingest->get(), **certificates, access->get());
   if (!http.ok()) return http.status();
@@ -469,6 +478,7 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
   memory.Stop();
   ingest->reset();  // which refreshes the roll-ups that wait
   server->reset();
+  views.reset();
   store->reset();
   spdlog::info("ended");
   return absl::OkStatus();
