@@ -43,7 +43,7 @@ struct Options {
   int range_seconds = 3'600;  // of a request of range
   std::optional<double> seconds;  // ends ingest and what counts requests; instead of cells and requests
   LargeRow large_row;
-  // The query of the workloads of SQL.  An empty text is the workload's own query.
+  // The query of the workloads of SQL, and of create-view.  An empty text is the workload's own query.
   sql::Question question;
   int blob_bytes = 300;                          // of json-blobs: a value
   std::string http_endpoint = "127.0.0.1:8087";  // of lines

@@ -106,6 +106,10 @@ constexpr KnownWorkload kKnownWorkloads[] = {
     {{"sql-point", "ask a --query for single rows, by parameter k (ExecuteQuery)"}, RunAlone<RunSqlPoint>},
     {{"sql-prepare", "prepare one --query again and again (PrepareQuery)"}, RunAlone<RunSqlPrepare>},
     {{"json-blobs", "write --cells rows of one JSON text each (MutateRows)"}, RunAlone<RunJsonBlobs>},
+    {{"create-view",
+      "make a materialized view (of --query, else of the rows of point-write by hour), and wait until it has "
+      "all rows"},
+     RunAlone<RunCreateView>},
     {{"mixed", "go on with ingest, while series are read beside it"}, RunMixed},
     {{"large-row", "append to a large row and read its newest cell, beside a small row"}, RunLargeRow},
     {{"large-values",

@@ -101,6 +101,7 @@ absl::StatusOr<std::vector<Result>> RunLargeRow(const Options& options);
 absl::StatusOr<std::vector<Result>> RunLargeValues(const Options& options);
 absl::StatusOr<Result> RunLines(const Options& options);
 absl::StatusOr<Result> RunJsonBlobs(const Options& options);
+absl::StatusOr<Result> RunCreateView(const Options& options);
 absl::StatusOr<Result> RunSql(const Options& options);
 absl::StatusOr<Result> RunSqlPoint(const Options& options);
 absl::StatusOr<Result> RunSqlPrepare(const Options& options);
