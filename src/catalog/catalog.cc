@@ -200,8 +200,9 @@ absl::Status Catalog::FinishDrop(const std::string& record_key) {
   return Insist([&] { return engine_->WriteRecords({{record_key, std::nullopt}}); });
 }
 
-absl::Status Catalog::Write(std::vector<RecordChange> changes) {
+absl::Status Catalog::Write(std::vector<RecordChange> changes, std::optional<DroppedLog> dropped) {
   if (lease_ != nullptr) return WriteShared(std::move(changes));
+  if (journal_ != nullptr) return journal_->Write(std::move(changes), dropped);
   return engine_->WriteRecords(changes);
 }
 
@@ -361,10 +362,17 @@ absl::StatusOr<TableSchemaRef> Catalog::TryCreate(TableSchema schema) {
     schema.families[i].id = next_family_id++;
   }
   if (absl::Status checked = CheckKeyFields(schema); !checked.ok()) return checked;
+  if (journal_ != nullptr && journal_->Wants(schema.name)) {
+    schema.log_uses = {{.name = kJournalUse,
+                        .retention_micros = journal_->keep_micros(),
+                        .start_micros = journal_->clock().NowMicros()}};
+  }
   absl::Status status = Write({{std::string(kNextTableId), std::to_string(schema.id + 1)},
                                {TableKey(schema.name), EncodeTableRecord({schema, next_family_id})}});
   if (!status.ok()) return status;
   if (status = TellEngine(schema); !status.ok()) return status;
+  if (journal_ != nullptr) status = journal_->Pass(schema.id);
+  if (!status.ok()) return status;
   auto made = std::make_shared<const TableSchema>(std::move(schema));
   const absl::MutexLock lock(&mutex_);
   if (lease_ == nullptr) {
@@ -430,6 +438,11 @@ absl::Status Catalog::Abandon(TableId id) { return FinishDrop(DroppingKey(id)); 
 void Catalog::Accompany(Companions* companions) {
   const absl::MutexLock lock(&change_mutex_);
   companions_ = companions;
+}
+
+void Catalog::LogChanges(SchemaJournal* journal) {
+  const absl::MutexLock lock(&change_mutex_);
+  journal_ = journal;
 }
 
 absl::Status Catalog::WithoutChanges(absl::FunctionRef<absl::Status()> change) {

@@ -39,6 +39,7 @@
 #include "catalog/deleted_tables.h"
 #include "catalog/records_lease.h"
 #include "catalog/schema_bundles.h"
+#include "catalog/schema_journal.h"
 #include "catalog/sql_views.h"
 #include "engine/engine.h"
 #include "model/table_schema.h"
@@ -90,6 +91,9 @@ class Catalog {
   // From now on the records of `companions`, which must outlive the catalog's last change, are deleted with their resources, in one
   // step.
   void Accompany(Companions* companions);
+  // From now on each change leaves an event in `journal`, which must outlive the catalog's last change, and new tables whose rows it
+  // wants are logged for it.
+  void LogChanges(SchemaJournal* journal);
   // Runs `change` while nothing of the catalog changes.  It must not change the catalog itself.
   absl::Status WithoutChanges(absl::FunctionRef<absl::Status()> change);
 
@@ -122,7 +126,8 @@ class Catalog {
   absl::Status Abandon(TableId id);
   // Deletes a table, its authorized views and its schema bundles.  NOT_FOUND: there is no such table.  FAILED_PRECONDITION: the
   // table or one of its views is protected, the table has a change stream, or a logical or materialized view reads from it.
-  // `keep_from_micros`: the time since 1970 from which on its rows are kept; nullopt: they are dropped at once.
+  // `keep_from_micros`: the time since 1970 from which on its rows are kept; nullopt: they are dropped at once, but for those of a
+  // journaled table, whose log may not have been copied yet.
   absl::Status Delete(std::string_view table_name, std::optional<int64_t> keep_from_micros = std::nullopt);
   // Brings back the table of this name that was deleted last, protected against deletion, without its views and bundles.
   // NOT_FOUND: no rows of such a table are kept.  ALREADY_EXISTS: the name is in use.  RESOURCE_EXHAUSTED: as Create.
@@ -271,7 +276,9 @@ class Catalog {
   auto Repeat(const Change& change) -> decltype(change());
   // Writes all changes or none.  If the store is shared, writes only if no record has changed since it was
   // read. ABORTED, with `overtaken_` set: a record has changed; the served state is read anew.
-  absl::Status Write(std::vector<RecordChange> changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // `dropped`: a table whose log goes with the change.
+  absl::Status Write(std::vector<RecordChange> changes, std::optional<DroppedLog> dropped = std::nullopt)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status WriteShared(std::vector<RecordChange> changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   // Whether the records are as these changes make them.
   absl::StatusOr<bool> AreWritten(const std::vector<RecordChange>& changes) const;
@@ -374,6 +381,7 @@ class Catalog {
   bool overtaken_ ABSL_GUARDED_BY(change_mutex_) = false;
   Companions* companions_ ABSL_GUARDED_BY(change_mutex_) = nullptr;  // null: there are none
   std::atomic<uint64_t> materialized_views_version_ = 0;
+  SchemaJournal* journal_ ABSL_GUARDED_BY(change_mutex_) = nullptr;  // null: changes leave no events
 
   mutable absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_);

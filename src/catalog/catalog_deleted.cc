@@ -37,6 +37,9 @@ absl::StatusOr<std::string> Catalog::TryDelete(std::string_view table_name,
         "Table {} has a change stream enabled; disable it before the table is deleted", table_name));
   }
   if (absl::Status status = CheckIsUnread(schema, nullptr); !status.ok()) return status;
+  if (!keep_from_micros.has_value() && journal_ != nullptr && schema.FindLogUse(kJournalUse) != nullptr) {
+    keep_from_micros = journal_->clock().NowMicros();
+  }
   std::vector<RecordChange> records = {{TableKey(table_name), std::nullopt}};
   std::string dropping;
   DeletedTableRef kept;
@@ -98,6 +101,8 @@ absl::StatusOr<TableSchemaRef> Catalog::TryUndelete(std::string_view table_name)
       Write({{TableKey(table_name), EncodeTableRecord(record)}, DeletedTables::NoRecordOf(id)});
   if (!status.ok()) return status;
   if (status = TellEngine(record.schema); !status.ok()) return status;
+  if (journal_ != nullptr) status = journal_->Pass(id);
+  if (!status.ok()) return status;
   auto made = std::make_shared<const TableSchema>(std::move(record.schema));
   const absl::MutexLock lock(&mutex_);
   if (lease_ == nullptr) {
@@ -116,15 +121,19 @@ absl::Status Catalog::Purge(TableId id) {
 }
 
 absl::StatusOr<std::string> Catalog::TryPurge(TableId id) {
+  DeletedTableRef deleted;
   {
     const absl::ReaderMutexLock lock(&mutex_);
-    if (state_.deleted.FindById(id) == nullptr) {
-      return absl::NotFoundError(fmt::format("No deleted table of the id {} is kept", id));
-    }
+    deleted = state_.deleted.FindById(id);
+  }
+  if (deleted == nullptr) {
+    return absl::NotFoundError(fmt::format("No deleted table of the id {} is kept", id));
   }
   const std::string dropping = DroppingKey(id);
-  if (absl::Status status = Write({DeletedTables::NoRecordOf(id), {dropping, ""}}); !status.ok())
-    return status;
+  std::optional<DroppedLog> dropped;
+  if (deleted->record.schema.FindLogUse(kJournalUse) != nullptr) dropped = {id, deleted->deleted_micros};
+  absl::Status status = Write({DeletedTables::NoRecordOf(id), {dropping, ""}}, dropped);
+  if (!status.ok()) return status;
   const absl::MutexLock lock(&mutex_);
   if (lease_ == nullptr) state_.deleted.Erase(id);
   return dropping;
