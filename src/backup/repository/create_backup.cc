@@ -165,7 +165,8 @@ absl::StatusOr<CreatedBackup> CreateBackup(const Repository& repository, const C
       .moment = copy.moment,
       .store = copy.store,
       .table = copy.table,
-      .tables = copy.tables};
+      .tables = copy.tables,
+      .journal = copy.journal};
   for (const CopiedFile& file : copy.files) {
     if (absl::Status status = writer.Add(file, &backup); !status.ok()) return status;
   }

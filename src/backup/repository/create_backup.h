@@ -29,6 +29,7 @@ struct CopiedStore {
   std::string store;
   std::string table;
   std::vector<std::string> tables;
+  std::optional<JournalPlace> journal = std::nullopt;
   std::vector<CopiedFile> files;
 };
 

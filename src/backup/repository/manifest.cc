@@ -91,6 +91,11 @@ bool IsManifestPath(std::string_view path) {
   return parts <= kPathPartsMax;
 }
 
+bool IsJournalId(std::string_view text) {
+  return text.size() == kJournalIdBytes &&
+         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
 std::string EncodeManifest(const Manifest& manifest) {
   Json files = Json::array();
   for (const ManifestFile& file : manifest.files) {
@@ -98,11 +103,16 @@ std::string EncodeManifest(const Manifest& manifest) {
     if (file.crc32c.has_value()) json["crc32c"] = *file.crc32c;
     files.push_back(std::move(json));
   }
-  const Json json = {{"format", kManifestFormat}, {"id", manifest.id},
-                     {"server", manifest.server}, {"moment_micros", absl::ToUnixMicros(manifest.moment)},
-                     {"store", manifest.store},   {"table", manifest.table},
-                     {"tables", manifest.tables}, {"parent", manifest.parent},
-                     {"files", std::move(files)}};
+  Json json = {{"format", kManifestFormat}, {"id", manifest.id},
+               {"server", manifest.server}, {"moment_micros", absl::ToUnixMicros(manifest.moment)},
+               {"store", manifest.store},   {"table", manifest.table},
+               {"tables", manifest.tables}, {"parent", manifest.parent},
+               {"files", std::move(files)}};
+  if (manifest.journal.has_value()) {
+    json["journal"] = {{"id", manifest.journal->id},
+                       {"from_micros", manifest.journal->from_micros},
+                       {"through_micros", manifest.journal->through_micros}};
+  }
   const std::string text = json.dump(1) + "\n";
   return fmt::format("{}{}{}\n", text, kDigestLine, Sha256Hex(text));
 }
@@ -126,6 +136,12 @@ absl::StatusOr<Manifest> DecodeManifest(std::string_view id, std::string_view te
                       .table = json.at("table").get<std::string>(),
                       .tables = json.at("tables").get<std::vector<std::string>>(),
                       .parent = json.at("parent").get<std::string>()};
+    if (const auto journal = json.find("journal"); journal != json.end()) {
+      manifest.journal = {.id = journal->at("id").get<std::string>(),
+                          .from_micros = journal->at("from_micros").get<int64_t>(),
+                          .through_micros = journal->at("through_micros").get<int64_t>()};
+      if (!IsJournalId(manifest.journal->id)) return Damaged(id, "the id of its journal is none");
+    }
     for (const Json& file : json.at("files")) manifest.files.push_back(FileOf(file));
     if (manifest.id != id) return Damaged(id, fmt::format("it says that it is of backup {}", manifest.id));
     if (!HasSoundFiles(manifest)) return Damaged(id, "its list of files is none");

@@ -27,6 +27,15 @@ struct ManifestFile {
   bool operator==(const ManifestFile&) const = default;
 };
 
+// The place of a backup in the journal of its store (docs/formats/journal-segment.md).
+struct JournalPlace {
+  std::string id;
+  int64_t from_micros = 0;     // all changes at positions up to this one are in the backup
+  int64_t through_micros = 0;  // no change behind this one is in it
+
+  bool operator==(const JournalPlace&) const = default;
+};
+
 struct Manifest {
   std::string id;      // the name of the manifest's file, without ".json"
   std::string server;  // the version of Sonde that wrote it
@@ -38,7 +47,8 @@ struct Manifest {
   std::string table;
   std::vector<std::string> tables;  // the names of the tables in it
   std::string parent;               // the id of the backup before, empty if there was none; for people
-  std::vector<ManifestFile> files;  // by path
+  std::optional<JournalPlace> journal = std::nullopt;  // nullopt: the store has no journal
+  std::vector<ManifestFile> files;                     // by path
 
   uint64_t bytes() const;
   bool operator==(const Manifest&) const = default;
@@ -50,6 +60,10 @@ std::string MakeBackupId(absl::Time moment, uint32_t random);
 bool IsBackupId(std::string_view text);
 // Whether a path may stand in a manifest: relative, of at most three parts, each of [A-Za-z0-9._-] and none "." or "..".
 bool IsManifestPath(std::string_view path);
+
+// Whether a text may be the id of a journal: hexadecimal digits in lower case.
+constexpr size_t kJournalIdBytes = 16;
+bool IsJournalId(std::string_view text);
 
 std::string EncodeManifest(const Manifest& manifest);
 // `id`: the one that the file's name says.  DATA_LOSS: the text is damaged.  FAILED_PRECONDITION: a newer Sonde wrote it.

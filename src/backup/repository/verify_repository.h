@@ -23,9 +23,11 @@ struct VerifyOptions {
 
 struct VerifyReport {
   uint64_t backups_count = 0;
-  uint64_t blobs_count = 0;    // that backups name
-  uint64_t bytes = 0;          // of these
-  uint64_t unnamed_count = 0;  // blobs that no backup names
+  uint64_t blobs_count = 0;     // that backups name
+  uint64_t bytes = 0;           // of these
+  uint64_t unnamed_count = 0;   // blobs that no backup names
+  uint64_t segments_count = 0;  // of journals (backup/journal)
+  uint64_t segment_bytes = 0;
   uint64_t damage_count = 0;
   std::vector<std::string> damage;  // a line each, which names the file; the first kDamageLinesMax
 };
