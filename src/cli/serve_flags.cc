@@ -91,6 +91,14 @@ void ServeFlags::AddLimits(CLI::App* command) {
                              "then; 0: its rows are dropped at once")
                 ->capture_default_str(),
             "undelete_days", &values_.undelete_days, &ServeSettings::undelete_days);
+  TakeValue(
+      command->add_option("--pitr-tables", values_.pitr_tables,
+                          "tables whose changes are journaled, so that they can be restored to any moment: "
+                          "names or ids, with * for any letters, separated by commas [none]"),
+      "pitr_tables", &values_.pitr_tables, &ServeSettings::pitr_tables);
+  Take(command->add_option("--pitr-keep", pitr_keep_,
+                           "how long the journal keeps changes for `sonde backup create --follow` [24h]"),
+       "pitr_keep", [this](ServeSettings* settings) { return ParseTime(pitr_keep_, &settings->pitr_keep); });
   TakeValue(command
                 ->add_option("--durability", values_.durability,
                              "fsync: a write that was acknowledged survives the loss of "

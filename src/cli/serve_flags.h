@@ -48,6 +48,7 @@ class ServeFlags {
   std::string memory_;
   std::string drain_delay_ = "0s";
   std::string grace_ = "30s";
+  std::string pitr_keep_ = "24h";
   std::string config_;
   std::string auth_;
   std::string audit_log_;

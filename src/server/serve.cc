@@ -29,6 +29,7 @@
 #include "base/loopback.h"
 #include "base/processors.h"
 #include "engine/rocks/files/disk_guard.h"
+#include "journal/journal.h"
 #include "server/admin_socket.h"
 #include "server/backup_calls.h"
 #include "server/certificates.h"
@@ -119,7 +120,8 @@ struct EndState {
 ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
                     const series::IngestService& ingest, LargeRoom* large_room,
                     const Certificates* certificates, const ServerAccess* access,
-                    const ClockWatch* clock_watch, const sql::ViewUpkeep* views, const EndState* end) {
+                    const ClockWatch* clock_watch, const sql::ViewUpkeep* views, const Journal* journal,
+                    const EndState* end) {
   return {.version = SONDE_VERSION,
           .started_seconds = absl::ToUnixSeconds(absl::Now()),
           .grpc_address = fmt::format("{}:{}", settings.host, server->port()),
@@ -137,7 +139,7 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
           .is_accepting = [server] { return server->is_accepting(); },
           .is_draining = [end] { return end->is_draining.load(); },
           .transport_figures =
-              [server, certificates, access, clock_watch, views, points = &ingest.points(),
+              [server, certificates, access, clock_watch, views, journal, points = &ingest.points(),
                is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote] {
                 std::vector<Figure> figures = server->TransportFigures();
                 for (Figure& figure : certificates->Figures(absl::Now()))
@@ -146,6 +148,9 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
                 for (Figure& figure : points->Figures()) figures.push_back(std::move(figure));
                 for (Figure& figure : clock_watch->Figures()) figures.push_back(std::move(figure));
                 for (Figure& figure : views->Figures()) figures.push_back(std::move(figure));
+                if (journal != nullptr) {
+                  for (Figure& figure : journal->Figures()) figures.push_back(std::move(figure));
+                }
                 if (access != nullptr) {
                   for (Figure& figure : access->Figures()) figures.push_back(std::move(figure));
                 }
@@ -220,6 +225,24 @@ absl::StatusOr<std::unique_ptr<ServerAccess>> OpenAccess(const ServeSettings& se
   const std::string audit_log =
       settings.audit_log.value_or((std::filesystem::path(*settings.data_dir) / "audit.log").native());
   return ServerAccess::Open(*settings.auth, audit_log, SeriesInstance(), policies);
+}
+
+// Null: no table is journaled.
+absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(const ServeSettings& settings, LocalStore* store) {
+  Catalog* const catalog = &store->tables().catalog();
+  if (settings.pitr_tables.empty()) {
+    if (absl::Status status = Journal::TurnOff(&store->engine(), catalog); !status.ok()) return status;
+    return nullptr;
+  }
+  SystemRandom random;
+  absl::StatusOr<std::unique_ptr<Journal>> journal =
+      Journal::Open(&store->engine(), catalog, &store->tables().clock(), &random,
+                    {.tables = settings.pitr_tables, .keep = settings.pitr_keep});
+  if (journal.ok()) {
+    spdlog::info("journal: id={} tables={} keep={}", (*journal)->id(), settings.pitr_tables,
+                 absl::FormatDuration(settings.pitr_keep));
+  }
+  return journal;
 }
 
 // What SIGHUP loads again.
@@ -392,6 +415,8 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
                                                                         .tell = LogLine},
                                                                        /*watch=*/!settings.no_keyviz);
   if (!store.ok()) return store.status();
+  const absl::StatusOr<std::unique_ptr<Journal>> journal = OpenJournal(settings, store->get());
+  if (!journal.ok()) return journal.status();
   sql::SpillSpace spill((std::filesystem::path(data_dir) / "spill").native(), {});
   memory.room()->set_after_write([engine = &(*store)->engine()] { engine->FlushLarge(); });
   absl::StatusOr<std::unique_ptr<ServerAccess>> access = OpenAccess(settings, &(*store)->policies());
@@ -438,7 +463,7 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
   absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
       settings,
       FactsOf(settings, store->get(), server->get(), **ingest, memory.room(), certificates->get(),
-              access->get(), &clock_watch, views.get(), &end),
+              access->get(), &clock_watch, views.get(), journal->get(), &end),
       SqlOf(settings, store->get(), server->get(), ingest->get(), &bundles, &finder, &spill, &end.is_ending),
       ingest->get(), **certificates, access->get());
   if (!http.ok()) return http.status();
@@ -453,7 +478,7 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
   spdlog::info("serving address={}:{} data_dir={} durability={} memory_bytes={}", settings.host,
                (*server)->port(), data_dir, settings.durability, settings.memory_bytes);
   absl::StatusOr<std::unique_ptr<AdminSocket>> admin =
-      AdminSocket::Start(data_dir, BackupCalls(store->get(), data_dir));
+      AdminSocket::Start(data_dir, BackupCalls(store->get(), journal->get(), data_dir));
   if (!admin.ok()) spdlog::warn("admin: no commands: {}", std::string(admin.status().message()));
   // Before the line that tells that all is there.
   if (*http != nullptr) fmt::print("sonde: web page at {}\n", (*http)->url());

@@ -22,6 +22,7 @@ constexpr int kPortMax = 65'535;
 constexpr int kUndeleteDaysMax = 3'650;
 constexpr absl::Duration kDrainDelayMax = absl::Minutes(10);
 constexpr absl::Duration kGraceMax = absl::Hours(1);
+constexpr absl::Duration kPitrKeepMin = absl::Hours(1), kPitrKeepMax = absl::Hours(24 * 30);
 constexpr int64_t kSlowMsMax = 3'600'000;
 constexpr int64_t kQuotaMax = 1'000'000'000;
 constexpr std::array<std::string_view, 6> kLogLevels = {"trace", "debug", "info", "warn", "error", "off"};
@@ -102,6 +103,10 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->strict_instances = value.as<bool>();
   } else if (key == "undelete_days") {
     settings->undelete_days = value.as<int>();
+  } else if (key == "pitr_tables") {
+    settings->pitr_tables = value.as<std::string>();
+  } else if (key == "pitr_keep") {
+    return ParseTime(value.as<std::string>(), &settings->pitr_keep);
   } else {
     return absl::InvalidArgumentError(
         fmt::format("unknown key '{}'; known are {}", key, fmt::join(kSettingKeys, ", ")));
@@ -216,6 +221,11 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
   if (settings.undelete_days < 0 || settings.undelete_days > kUndeleteDaysMax) {
     return absl::InvalidArgumentError(fmt::format("--undelete-days must be from 0 (off) to {}, but is {}",
                                                   kUndeleteDaysMax, settings.undelete_days));
+  }
+  if (settings.pitr_keep < kPitrKeepMin || settings.pitr_keep > kPitrKeepMax) {
+    return absl::InvalidArgumentError(
+        fmt::format("--pitr-keep must be from {} to {}, but is {}", absl::FormatDuration(kPitrKeepMin),
+                    absl::FormatDuration(kPitrKeepMax), absl::FormatDuration(settings.pitr_keep)));
   }
   const bool has_both = settings.tls.has_value() && settings.auth.has_value();
   if (!IsLoopback(settings.host) && !settings.insecure_allow_remote && !has_both) {

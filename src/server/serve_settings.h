@@ -68,12 +68,17 @@ struct ServeSettings {
   bool strict_instances = false;
   // How long UndeleteTable may bring a deleted table back; 0: its rows are dropped at once.
   int undelete_days = 7;
+  // Patterns of tables, separated by commas, whose changes are journaled, so that the store can be restored to any moment
+  // (journal/journal.h); empty: none.
+  std::string pitr_tables;
+  // How long the data directory keeps the changes for `sonde backup create --follow`.
+  absl::Duration pitr_keep = absl::Hours(24);
 
   bool operator==(const ServeSettings&) const = default;
 };
 
 // The names of all settings, as the file has them; `tls` is a section of certificate, key, client_ca, require_client_certificate.
-inline constexpr std::array<std::string_view, 26> kSettingKeys = {"host",
+inline constexpr std::array<std::string_view, 28> kSettingKeys = {"host",
                                                                   "port",
                                                                   "http_port",
                                                                   "no_http",
@@ -96,6 +101,8 @@ inline constexpr std::array<std::string_view, 26> kSettingKeys = {"host",
                                                                   "clusters",
                                                                   "strict_instances",
                                                                   "undelete_days",
+                                                                  "pitr_tables",
+                                                                  "pitr_keep",
                                                                   "auth",
                                                                   "audit_log",
                                                                   "tls"};

@@ -114,7 +114,8 @@ TEST(ServeSettings, TheListHasEachSettingWithItsValue) {
                  "temporary: true\nmemory: 1GiB\ndurability: os\nlog_level: warn\nlog_format: json\n"
                  "log_file: l\nslow_ms: 7\ndrain_delay: 5s\ngrace: 1m\ninsecure_allow_remote: true\n"
                  "declared_series_only: true\nreads_per_second: 3\nwrites_per_second: 4\n"
-                 "sql_dialect: production\nclusters: refuse\nstrict_instances: true\nundelete_days: 9\nauth: "
+                 "sql_dialect: production\nclusters: refuse\nstrict_instances: true\nundelete_days: 9\n"
+                 "pitr_tables: t*\npitr_keep: 2h\nauth: "
                  "a\naudit_log: b\n"
                  "tls: {certificate: c, key: k, client_ca: e, require_client_certificate: true}\n",
                  &settings),
@@ -127,6 +128,7 @@ TEST(ServeSettings, TheListHasEachSettingWithItsValue) {
       "memory=1073741824 durability=os log_level=warn log_format=json log_file=l slow_ms=7 drain_delay=5s "
       "grace=1m insecure_allow_remote=true declared_series_only=true reads_per_second=3 "
       "writes_per_second=4 sql_dialect=production clusters=refuse strict_instances=true undelete_days=9 "
+      "pitr_tables=t* pitr_keep=2h "
       "auth=a audit_log=b "
       "tls.certificate=c tls.key=k tls.client_ca=e tls.require_client_certificate=true ");
 }

@@ -42,6 +42,8 @@ std::string ValueOf(std::string_view key, const ServeSettings& settings) {
   if (key == "clusters") return settings.clusters;
   if (key == "strict_instances") return TextOf(settings.strict_instances);
   if (key == "undelete_days") return TextOf(static_cast<int64_t>(settings.undelete_days));
+  if (key == "pitr_tables") return settings.pitr_tables;
+  if (key == "pitr_keep") return TextOf(settings.pitr_keep);
   if (key == "auth") return TextOf(settings.auth);
   return TextOf(settings.audit_log);
 }

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "catalog/table_record.h"
 #include "engine/engine_errors.h"
+#include "journal/journal.h"
 #include "model/names.h"
 
 namespace sonde {
@@ -94,7 +95,8 @@ absl::StatusOr<TableSchemaRef> AddTable(RocksEngine* engine, Catalog* catalog, c
 
 }  // namespace
 
-absl::StatusOr<CheckedStore> CheckRestored(const std::string& directory, const Manifest& manifest) {
+absl::StatusOr<CheckedStore> CheckRestored(const std::string& directory, const Manifest& manifest,
+                                           JournalRecords journal) {
   if (absl::Status status = CheckHasDatabases(manifest); !status.ok()) return status;
   const absl::StatusOr<std::unique_ptr<RocksEngine>> engine = RocksEngine::Open(
       {.data_dir = directory, .scrub_bytes_per_second_max = kCheckBytesPerSecondMax, .settles = false});
@@ -102,6 +104,9 @@ absl::StatusOr<CheckedStore> CheckRestored(const std::string& directory, const M
   if (absl::Status status = CompareTables(engine->get(), manifest); !status.ok()) return status;
   const absl::StatusOr<uint64_t> removed = RemoveBackupRecords(engine->get());
   if (!removed.ok()) return removed.status();
+  if (journal == JournalRecords::kForget) {
+    if (absl::Status status = Journal::Forget(engine->get()); !status.ok()) return status;
+  }
   // A record that cannot be read is found here.
   if (absl::Status status = Catalog::Open(engine->get()).status(); !status.ok()) return status;
   if (absl::Status status = (*engine)->Scrub(); !status.ok()) return status;

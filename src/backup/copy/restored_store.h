@@ -21,9 +21,13 @@ struct CheckedStore {
   uint64_t backups_removed = 0;
 };
 
+// What becomes of a store's journal.  A restored store has none; one that is to be brought to a later moment needs it until then.
+enum class JournalRecords { kForget, kKeep };
+
 // Opens restored files, and reads all of them.  DATA_LOSS: a file is damaged, or the tables are not those of the manifest.  Otherwise
 // as RocksEngine::Open.
-absl::StatusOr<CheckedStore> CheckRestored(const std::string& directory, const Manifest& manifest);
+absl::StatusOr<CheckedStore> CheckRestored(const std::string& directory, const Manifest& manifest,
+                                           JournalRecords journal = JournalRecords::kForget);
 
 // Where the files of a backup come for AddTableOfCopy.  `copy`: 1 to 128 letters, digits, '-', '_'.
 std::string CopyDirectory(const std::string& data_dir, const std::string& copy);

@@ -138,8 +138,11 @@ absl::StatusOr<CopiedStore> DescribeCheckpoint(FileSystem* files, const Checkpoi
   const absl::StatusOr<std::string> identity =
       ReadFile(files, data_dir + "/cells/IDENTITY", kIdentityBytesMax);
   if (!identity.ok()) return identity.status();
-  CopiedStore copy{
-      .server = version, .moment = checkpoint.moment, .store = *identity, .tables = checkpoint.tables};
+  CopiedStore copy{.server = version,
+                   .moment = checkpoint.moment,
+                   .store = *identity,
+                   .tables = checkpoint.tables,
+                   .journal = checkpoint.journal};
   // A number of a file is never used twice, so it does not matter that the store moves on.
   const Inventory known = ReadKnownFiles(files, data_dir);
   if (absl::Status status = AddAllFiles(files, checkpoint.directory, known, &copy); !status.ok())

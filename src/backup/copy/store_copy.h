@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "absl/time/time.h"
 #include "backup/repository/create_backup.h"
 #include "backup/repository/file_system.h"
+#include "backup/repository/manifest.h"
 #include "base/random.h"
 #include "engine/rocks/rocks_engine.h"
 
@@ -26,6 +28,7 @@ struct Checkpointed {
   std::string directory;
   absl::Time moment;                // all changes that were acknowledged before are in it
   std::vector<std::string> tables;  // their names
+  std::optional<JournalPlace> journal = std::nullopt;
 };
 
 // Makes the checkpoint in DATA_DIR/snapshots/NAME.part; if nobody removes it, the next start does.  `random` makes the name.  The

@@ -3,9 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -13,11 +15,14 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "backup/copy/store_copy.h"
+#include "backup/journal/journal_chain.h"
+#include "backup/journal/journal_upkeep.h"
 #include "backup/repository/create_backup.h"
 #include "backup/repository/prune_repository.h"
 #include "cli/reach/access.h"
 #include "cli/reach/admin_client.h"
 #include "cli/store/backup_flags.h"
+#include "cli/store/backup_follow.h"
 #include "cli/store/store_commands.h"
 
 namespace sonde {
@@ -29,6 +34,7 @@ struct CreateFlags {
   std::string to;
   std::string data_dir = kDataDirDefault;
   std::string table;
+  bool follows = false;
   TransferFlags transfer;
 };
 
@@ -69,6 +75,11 @@ class HeldCheckpoint {
       checkpoint_ = {.directory = answer->at("directory").get<std::string>(),
                      .moment = absl::FromUnixMicros(answer->at("moment_micros").get<int64_t>()),
                      .tables = answer->at("tables").get<std::vector<std::string>>()};
+      if (const auto journal = answer->find("journal"); journal != answer->end()) {
+        checkpoint_.journal = {.id = journal->at("id").get<std::string>(),
+                               .from_micros = journal->at("from_micros").get<int64_t>(),
+                               .through_micros = journal->at("through_micros").get<int64_t>()};
+      }
     } catch (const nlohmann::json::exception& e) {
       return absl::UnavailableError(fmt::format("The server's answer is of another version: {}", e.what()));
     }
@@ -117,10 +128,59 @@ absl::StatusOr<CreatedBackup> BackUpTable(LocalTools* local, const Repository& r
   return CopyToRepository(repository, *copy, flags.transfer);
 }
 
-absl::Status Create(const CreateFlags& flags) {
+void PrintCreated(const CreatedBackup& created, double seconds, bool json) {
+  const Manifest& manifest = created.manifest;
+  if (json) {
+    const nlohmann::json out = {{"id", manifest.id},
+                                {"moment", MomentText(manifest.moment)},
+                                {"table", manifest.table},
+                                {"tables", manifest.tables},
+                                {"files", manifest.files.size()},
+                                {"files_copied", created.files_copied},
+                                {"bytes_copied", created.bytes_copied},
+                                {"bytes_found", created.bytes_found},
+                                {"seconds", seconds}};
+    fmt::print("{}\n", out.dump(2));
+  } else {
+    fmt::print("backup {} of {}: {} tables, {} files; {} bytes copied, {} bytes found; {:.1f} s\n",
+               manifest.id, MomentText(manifest.moment), manifest.tables.size(), manifest.files.size(),
+               created.bytes_copied, created.bytes_found, seconds);
+  }
+  std::fflush(stdout);
+}
+
+absl::StatusOr<Manifest> CreateOne(LocalTools* local, const Repository& repository, const CreateFlags& flags,
+                                   const std::string& table) {
   const auto start = std::chrono::steady_clock::now();
+  const absl::StatusOr<std::unique_ptr<HeldCheckpoint>> held =
+      HeldCheckpoint::Make(flags.data_dir, &local->random);
+  if (!held.ok()) return held.status();
+  const Checkpointed& checkpoint = (*held)->checkpoint();
+  if (flags.follows && !checkpoint.journal.has_value()) {
+    return absl::FailedPreconditionError(
+        fmt::format("There is no journal to follow: a server must run on {}, with the setting pitr_tables",
+                    flags.data_dir));
+  }
+  absl::StatusOr<CreatedBackup> created;
+  if (table.empty()) {
+    const absl::StatusOr<CopiedStore> copy =
+        DescribeCheckpoint(&local->files, checkpoint, flags.data_dir, SONDE_VERSION);
+    created = copy.ok() ? CopyToRepository(repository, *copy, flags.transfer) : copy.status();
+  } else {
+    created = BackUpTable(local, repository, flags, checkpoint, table);
+  }
+  if (!created.ok()) return created.status();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  PrintCreated(*created, seconds, flags.transfer.json);
+  return std::move(created->manifest);
+}
+
+absl::Status Create(const CreateFlags& flags) {
   std::string table;
   if (!flags.table.empty()) {
+    if (flags.follows) {
+      return absl::InvalidArgumentError("--follow is for the whole store: it does not go with --table");
+    }
     absl::StatusOr<std::string> name = TableNameOf(flags.table);
     if (!name.ok()) return name.status();
     table = *std::move(name);
@@ -133,38 +193,8 @@ absl::Status Create(const CreateFlags& flags) {
   const absl::StatusOr<std::unique_ptr<Repository>> repository =
       Repository::Open(local.tools(), flags.to, Repository::IfNone::kMake);
   if (!repository.ok()) return repository.status();
-  const absl::StatusOr<std::unique_ptr<HeldCheckpoint>> held =
-      HeldCheckpoint::Make(flags.data_dir, &local.random);
-  if (!held.ok()) return held.status();
-  const Checkpointed& checkpoint = (*held)->checkpoint();
-  absl::StatusOr<CreatedBackup> created;
-  if (table.empty()) {
-    const absl::StatusOr<CopiedStore> copy =
-        DescribeCheckpoint(&local.files, checkpoint, flags.data_dir, SONDE_VERSION);
-    created = copy.ok() ? CopyToRepository(**repository, *copy, flags.transfer) : copy.status();
-  } else {
-    created = BackUpTable(&local, **repository, flags, checkpoint, table);
-  }
-  if (!created.ok()) return created.status();
-  const Manifest& manifest = created->manifest;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (flags.transfer.json) {
-    const nlohmann::json out = {{"id", manifest.id},
-                                {"moment", MomentText(manifest.moment)},
-                                {"table", manifest.table},
-                                {"tables", manifest.tables},
-                                {"files", manifest.files.size()},
-                                {"files_copied", created->files_copied},
-                                {"bytes_copied", created->bytes_copied},
-                                {"bytes_found", created->bytes_found},
-                                {"seconds", seconds}};
-    fmt::print("{}\n", out.dump(2));
-  } else {
-    fmt::print("backup {} of {}: {} tables, {} files; {} bytes copied, {} bytes found; {:.1f} s\n",
-               manifest.id, MomentText(manifest.moment), manifest.tables.size(), manifest.files.size(),
-               created->bytes_copied, created->bytes_found, seconds);
-  }
-  return absl::OkStatus();
+  const auto make_base = [&] { return CreateOne(&local, **repository, flags, table); };
+  return flags.follows ? FollowJournal(**repository, flags.data_dir, make_base) : make_base().status();
 }
 
 // -- list
@@ -192,9 +222,19 @@ absl::StatusOr<bool> List(const std::string& directory, bool json) {
                    {"tables", manifest->tables},
                    {"files", manifest->files.size()},
                    {"bytes", manifest->bytes()}});
+    const absl::StatusOr<std::optional<RestorableRange>> range = FindRestorable(**repository, *manifest);
+    if (!range.ok()) return range.status();
+    std::string reach;
+    if (range->has_value()) {
+      const std::string earliest = MomentText((*range)->earliest), latest = MomentText((*range)->latest);
+      out.back()["earliest"] = earliest;
+      out.back()["latest"] = latest;
+      reach = fmt::format("  and any moment from {} to {}", earliest, latest);
+    }
     if (json) continue;
-    fmt::print("{}  {}  {} bytes  {}\n", id, MomentText(manifest->moment), manifest->bytes(),
-               manifest->table.empty() ? fmt::format("{} tables", manifest->tables.size()) : manifest->table);
+    fmt::print("{}  {}  {} bytes  {}{}\n", id, MomentText(manifest->moment), manifest->bytes(),
+               manifest->table.empty() ? fmt::format("{} tables", manifest->tables.size()) : manifest->table,
+               reach);
   }
   if (json) fmt::print("{}\n", out.dump(2));
   for (const std::string& line : damage) fmt::print(stderr, "sonde backup list: {}\n", line);
@@ -218,11 +258,15 @@ absl::Status Prune(const PruneFlags& flags) {
       **repository,
       {.keep = {.daily = flags.keep_daily, .weekly = flags.keep_weekly}, .is_dry_run = flags.is_dry_run});
   if (!report.ok()) return report.status();
+  const absl::StatusOr<PrunedSegments> segments = PruneJournals(**repository, report->kept, flags.is_dry_run);
+  if (!segments.ok()) return segments.status();
   if (flags.json) {
     const nlohmann::json out = {{"kept", report->kept},
                                 {"removed", report->removed},
                                 {"blobs_removed", report->blobs_removed},
                                 {"bytes_removed", report->bytes_removed},
+                                {"segments_removed", segments->count},
+                                {"segment_bytes_removed", segments->bytes},
                                 {"dry_run", flags.is_dry_run}};
     fmt::print("{}\n", out.dump(2));
     return absl::OkStatus();
@@ -231,6 +275,9 @@ absl::Status Prune(const PruneFlags& flags) {
   for (const std::string& id : report->removed) fmt::print("{} backup {}\n", verb, id);
   fmt::print("{} {} backups, {} files, {} bytes; {} backups are kept\n", verb, report->removed.size(),
              report->blobs_removed, report->bytes_removed, report->kept.size());
+  if (segments->count > 0) {
+    fmt::print("{} {} segments of journals, {} bytes\n", verb, segments->count, segments->bytes);
+  }
   return absl::OkStatus();
 }
 
@@ -250,7 +297,12 @@ void AddCreate(CLI::App& backup, int* exit_status) {
       "Examples:\n"
       "  sonde backup create --to /mnt/backups/sonde\n"
       "  sonde backup create --to REPOSITORY --data-dir DIRECTORY --limit-rate 20MiB\n"
-      "  sonde backup create --to REPOSITORY --table projects/p/instances/i/tables/t\n\n"
+      "  sonde backup create --to REPOSITORY --table projects/p/instances/i/tables/t\n"
+      "  sonde backup create --to REPOSITORY --follow\n\n"
+      "--follow goes on after the backup, until it is stopped: it copies the changes of the tables that the "
+      "server's setting pitr_tables names, each within a second, so that `sonde restore --to-time` reaches "
+      "any "
+      "moment.\n"
       "A server that uses the directory goes on; it is asked through admin.sock, so run this as its user, or "
       "as "
       "root.");
@@ -258,6 +310,7 @@ void AddCreate(CLI::App& backup, int* exit_status) {
   create->add_option("--to", flags->to, "the repository; it is made if it is not there")->required();
   create->add_option("--data-dir", flags->data_dir, "the data directory")->capture_default_str();
   create->add_option("--table", flags->table, "the only table to copy: its name, or its id");
+  create->add_flag("--follow", flags->follows, "then copy all changes, until this command is stopped");
   AddTransferFlags(*create, &flags->transfer);
   create->callback([flags, exit_status] { LeaveStatus("sonde backup create", Create(*flags), exit_status); });
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backup/copy/restored_store.h"
+#include "backup/journal/journal_upkeep.h"
 #include "backup/repository/restore_backup.h"
 #include "model/names.h"
 #include "server/serve_settings.h"
@@ -53,6 +54,8 @@ void PrintReport(const VerifyReport& report, bool json) {
                                 {"blobs", report.blobs_count},
                                 {"bytes", report.bytes},
                                 {"unnamed_blobs", report.unnamed_count},
+                                {"segments", report.segments_count},
+                                {"segment_bytes", report.segment_bytes},
                                 {"damage_count", report.damage_count},
                                 {"damage", report.damage}};
     fmt::print("{}\n", out.dump(2));
@@ -63,8 +66,12 @@ void PrintReport(const VerifyReport& report, bool json) {
     fmt::print("and {} more\n", report.damage_count - report.damage.size());
   }
   if (report.damage_count != 0) return;
-  fmt::print("{} backups, {} files, {} bytes: all are as they were written\n", report.backups_count,
-             report.blobs_count, report.bytes);
+  const std::string segments =
+      report.segments_count == 0
+          ? ""
+          : fmt::format(", {} segments of journals, {} bytes", report.segments_count, report.segment_bytes);
+  fmt::print("{} backups, {} files, {} bytes{}: all are as they were written\n", report.backups_count,
+             report.blobs_count, report.bytes, segments);
 }
 
 }  // namespace
@@ -131,10 +138,6 @@ absl::StatusOr<std::string> TableNameOf(const std::string& text) {
   return name;
 }
 
-std::string MomentText(absl::Time moment) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", moment, absl::UTCTimeZone());
-}
-
 void LeaveStatus(std::string_view command, const absl::Status& status, int* exit_status) {
   if (status.ok()) return;
   EndProgress();
@@ -161,6 +164,9 @@ absl::StatusOr<bool> RunVerification(const std::string& directory, const VerifyO
     EndProgress();
     if (!verified.ok()) return verified.status();
     report = *std::move(verified);
+    if (options.backup.empty()) {
+      if (absl::Status status = VerifyJournals(**repository, verify, &report); !status.ok()) return status;
+    }
     if (opens_backups && report.damage_count == 0) {
       if (absl::Status status = OpenBackups(**repository, options.backup, &report); !status.ok())
         return status;

@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "backup/repository/repository.h"
 #include "backup/repository/transfer.h"
 #include "backup/repository/verify_repository.h"
@@ -50,9 +49,6 @@ std::string StoreBelow(const TemporaryDirectory& directory);
 
 // projects/P/instances/I/tables/T of such a name, or of an id T of a table of Sonde's own instance.  INVALID_ARGUMENT: it is neither.
 absl::StatusOr<std::string> TableNameOf(const std::string& text);
-
-// RFC 3339, in UTC.
-std::string MomentText(absl::Time moment);
 
 // Sets *exit_status, and tells of an error: 2 for a wrong call, 1 for all others.
 void LeaveStatus(std::string_view command, const absl::Status& status, int* exit_status);

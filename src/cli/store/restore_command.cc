@@ -14,8 +14,11 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "backup/copy/moment_restore.h"
 #include "backup/copy/restored_store.h"
 #include "backup/copy/send_table.h"
+#include "backup/journal/journal_chain.h"
 #include "backup/repository/restore_backup.h"
 #include "cli/reach/access.h"
 #include "cli/reach/admin_client.h"
@@ -31,6 +34,7 @@ namespace {
 struct RestoreFlags {
   std::string from;
   std::string backup;
+  std::string to_time;
   std::string data_dir;
   std::string address, ca_file, key_file;  // of a running server, as AccessFlags
   std::string table, as;
@@ -72,6 +76,59 @@ absl::Status RestoreStore(const RestoreFlags& flags, const Repository& repositor
   if (checked.backups_removed != 0) {
     fmt::print(stderr, "sonde restore: {} backups that were made through the API are not part of it\n",
                checked.backups_removed);
+  }
+  return absl::OkStatus();
+}
+
+// The store as it was at a moment: the newest backup before it, and the changes since then.
+absl::Status RestoreMoment(const RestoreFlags& flags, const Repository& repository) {
+  absl::Time moment;
+  std::string why;
+  if (!absl::ParseTime(absl::RFC3339_full, flags.to_time, &moment, &why)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--to-time must be a moment such as 2026-01-02T03:04:05.678Z, but is '{}'", flags.to_time));
+  }
+  const int64_t to_micros = absl::ToUnixMicros(moment);
+  const absl::StatusOr<RestorableRange> base =
+      FindBase(repository, absl::FromUnixMicros(to_micros), flags.backup);
+  if (!base.ok()) return base.status();
+  const absl::StatusOr<TransferOptions> options =
+      MakeTransferOptions(flags.transfer, "copied", base->manifest.bytes());
+  if (!options.ok()) return options.status();
+  CheckedStore checked;
+  ReplayReport replayed;
+  const auto replay = [&](const std::string& restored) -> absl::Status {
+    EndProgress();
+    absl::StatusOr<CheckedStore> result = CheckRestored(restored, base->manifest, JournalRecords::kKeep);
+    if (!result.ok()) return result.status();
+    checked = *result;
+    absl::StatusOr<ReplayReport> report = ReplayInto(repository, *base, restored, to_micros);
+    if (report.ok()) replayed = *std::move(report);
+    return report.status();
+  };
+  if (absl::Status status = RestoreBackup(repository, base->manifest, flags.data_dir, replay, *options);
+      !status.ok()) {
+    return status;
+  }
+  const std::string reached = MomentText(absl::FromUnixMicros(to_micros));
+  if (flags.transfer.json) {
+    const nlohmann::json facts = {{"id", base->manifest.id},
+                                  {"moment", reached},
+                                  {"data_dir", flags.data_dir},
+                                  {"row_changes", replayed.row_changes},
+                                  {"schema_changes", replayed.schema_changes},
+                                  {"tables_of_the_backup", replayed.without_journal},
+                                  {"api_backups_left_out", checked.backups_removed}};
+    fmt::print("{}\n", facts.dump(2));
+  } else {
+    fmt::print(
+        "restored the moment {} in {}: backup {}, {} changes of rows and {} of schemas; all files were "
+        "checked\n",
+        reached, flags.data_dir, base->manifest.id, replayed.row_changes, replayed.schema_changes);
+  }
+  for (const std::string& table : replayed.without_journal) {
+    fmt::print(stderr, "sonde restore: {} has no journal: it is as the backup of {} has it\n", table,
+               MomentText(base->manifest.moment));
   }
   return absl::OkStatus();
 }
@@ -191,6 +248,14 @@ absl::Status Restore(const RestoreFlags& flags) {
   LocalTools local;
   const absl::StatusOr<std::unique_ptr<Repository>> repository = Repository::Open(local.tools(), flags.from);
   if (!repository.ok()) return repository.status();
+  if (!flags.to_time.empty()) {
+    if (!flags.table.empty()) {
+      return absl::UnimplementedError(
+          "--to-time restores a whole store: restore into a new directory, and take the "
+          "table from a backup of that");
+    }
+    return RestoreMoment(flags, **repository);
+  }
   const absl::StatusOr<Manifest> manifest = (*repository)->Find(flags.backup);
   if (!manifest.ok()) return manifest.status();
   const absl::StatusOr<TransferOptions> options =
@@ -210,6 +275,7 @@ void AddRestoreCommand(CLI::App& app, int* exit_status) {
       "Examples:\n"
       "  sonde restore --from REPOSITORY --data-dir NEW\n"
       "  sonde restore --from REPOSITORY --backup 20260102T030405.123456Z-0123abcd --data-dir NEW\n"
+      "  sonde restore --from REPOSITORY --to-time 2026-01-02T03:04:05Z --data-dir NEW\n"
       "  sonde restore --from REPOSITORY --table t --as t-before --data-dir /var/lib/sonde\n"
       "  sonde restore --from REPOSITORY --table t --as t-before --address db.example.com:8086 \\\n"
       "    --ca-file ca.pem --key-file key.json\n\n"
@@ -221,6 +287,8 @@ void AddRestoreCommand(CLI::App& app, int* exit_status) {
   const auto flags = std::make_shared<RestoreFlags>();
   restore->add_option("--from", flags->from, "the repository")->required();
   restore->add_option("--backup", flags->backup, "the id of the backup; the newest one if none is named");
+  restore->add_option("--to-time", flags->to_time,
+                      "the moment to restore, by the newest backup before it and the journal: RFC 3339");
   restore->add_option("--data-dir", flags->data_dir, "the data directory");
   restore->add_option(
       "--address", flags->address,
