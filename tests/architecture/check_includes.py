@@ -27,7 +27,7 @@ EXTERNAL_HOMES = [
     (r"^nghttp2/", {"rpc"}, "nghttp2"),
     (r"^openssl/", {"tls", "wire/sql", "identity", "backup/repository"}, "OpenSSL"),
     (r"^rocksdb/", {"engine/rocks", "bench/inside"}, "RocksDB"),
-    (r"^re2/", {"filter", "series", "sql", "wire/resources"}, "RE2"),
+    (r"^re2/", {"filter", "promql", "series", "sql", "wire/resources"}, "RE2"),
     (r"^utf8proc", {"sql/function"}, "utf8proc"),
     (r"^CLI/", {"cli", "bench/inside"}, "CLI11"),
     (r"^httplib", {"bench", "cli"}, "cpp-httplib"),

@@ -1,0 +1,131 @@
+#include "promql/syntax/matcher.h"
+
+#include <fmt/format.h>
+
+#include "promql/syntax/words.h"
+
+namespace sonde::promql {
+namespace {
+
+std::string_view GoWords(re2::RE2::ErrorCode code) {
+  switch (code) {
+    case re2::RE2::ErrorBadEscape:
+      return "invalid escape sequence";
+    case re2::RE2::ErrorBadCharClass:
+      return "invalid character class";
+    case re2::RE2::ErrorBadCharRange:
+      return "invalid character class range";
+    case re2::RE2::ErrorMissingBracket:
+      return "missing closing ]";
+    case re2::RE2::ErrorMissingParen:
+      return "missing closing )";
+    case re2::RE2::ErrorUnexpectedParen:
+      return "unexpected )";
+    case re2::RE2::ErrorTrailingBackslash:
+      return "trailing backslash at end of expression";
+    case re2::RE2::ErrorRepeatArgument:
+      return "missing argument to repetition operator";
+    case re2::RE2::ErrorRepeatSize:
+      return "invalid repeat count";
+    case re2::RE2::ErrorRepeatOp:
+      return "invalid nested repetition operator";
+    case re2::RE2::ErrorBadPerlOp:
+      return "invalid or unsupported Perl syntax";
+    case re2::RE2::ErrorBadUTF8:
+      return "invalid UTF-8";
+    case re2::RE2::ErrorBadNamedCapture:
+      return "invalid named capture";
+    default:
+      return "expression too large";
+  }
+}
+
+// Go knows `(?<name>x)`, which RE2 of this version writes `(?P<name>x)` only.
+std::string WithNamedGroups(std::string_view pattern) {
+  std::string result;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\' && i + 1 < pattern.size()) {
+      result.append(pattern.substr(i++, 2));
+      continue;
+    }
+    const std::string_view rest = pattern.substr(i);
+    const bool is_group = rest.substr(0, 3) == "(?<" && rest.size() > 3 && rest[3] != '=' && rest[3] != '!';
+    if (is_group) {
+      result += "(?P<";
+      i += 2;
+    } else {
+      result.push_back(pattern[i]);
+    }
+  }
+  return result;
+}
+
+// RE2 reads `\C`, one byte, which Go refuses.
+bool HasByteEscape(std::string_view pattern) {
+  for (size_t i = 0; i + 1 < pattern.size(); ++i) {
+    if (pattern[i] != '\\') continue;
+    if (pattern[i + 1] == 'C') return true;
+    ++i;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view TextOf(MatchKind kind) {
+  switch (kind) {
+    case MatchKind::kEqual:
+      return "=";
+    case MatchKind::kNotEqual:
+      return "!=";
+    case MatchKind::kMatches:
+      return "=~";
+    case MatchKind::kMatchesNot:
+      return "!~";
+  }
+  return "";
+}
+
+absl::StatusOr<std::shared_ptr<const re2::RE2>> CompilePattern(std::string_view pattern) {
+  if (HasByteEscape(pattern)) {
+    return absl::InvalidArgumentError("error parsing regexp: invalid escape sequence: `\\C`");
+  }
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  options.set_dot_nl(true);
+  auto result = std::make_shared<const re2::RE2>(WithNamedGroups(pattern), options);
+  if (result->ok()) return result;
+  return absl::InvalidArgumentError(
+      fmt::format("error parsing regexp: {}: `{}`", GoWords(result->error_code()), result->error_arg()));
+}
+
+absl::StatusOr<Matcher> Matcher::Create(MatchKind kind, std::string name, std::string value) {
+  Matcher result(kind, std::move(name), std::move(value));
+  if (kind == MatchKind::kMatches || kind == MatchKind::kMatchesNot) {
+    auto pattern = CompilePattern(result.value_);
+    if (!pattern.ok()) return pattern.status();
+    result.pattern_ = *std::move(pattern);
+  }
+  return result;
+}
+
+bool Matcher::Matches(std::string_view value) const {
+  switch (kind_) {
+    case MatchKind::kEqual:
+      return value == value_;
+    case MatchKind::kNotEqual:
+      return value != value_;
+    case MatchKind::kMatches:
+      return re2::RE2::FullMatch(value, *pattern_);
+    case MatchKind::kMatchesNot:
+      return !re2::RE2::FullMatch(value, *pattern_);
+  }
+  return false;
+}
+
+std::string Matcher::Text() const {
+  const std::string name = IsPlainLabelName(name_) ? name_ : Quoted(name_);
+  return fmt::format("{}{}{}", name, TextOf(kind_), Quoted(value_));
+}
+
+}  // namespace sonde::promql

@@ -1,0 +1,48 @@
+// A condition on one label of a series.
+//
+// A label that a series does not have is the empty text.  Patterns match whole values; `.` matches every sign.
+// Threads: a matcher may be asked by several threads at once.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "re2/re2.h"
+
+namespace sonde::promql {
+
+// The label that names the metric.
+constexpr char kMetricLabel[] = "__name__";
+
+enum class MatchKind { kEqual, kNotEqual, kMatches, kMatchesNot };
+
+std::string_view TextOf(MatchKind kind);
+
+// A pattern for whole values.  INVALID_ARGUMENT: Go's words for what is wrong with `pattern`.
+absl::StatusOr<std::shared_ptr<const re2::RE2>> CompilePattern(std::string_view pattern);
+
+class Matcher {
+ public:
+  // INVALID_ARGUMENT: as CompilePattern.
+  static absl::StatusOr<Matcher> Create(MatchKind kind, std::string name, std::string value);
+
+  MatchKind kind() const { return kind_; }
+  const std::string& name() const { return name_; }
+  const std::string& value() const { return value_; }
+  bool Matches(std::string_view value) const;
+  // As it stands between braces.
+  std::string Text() const;
+
+ private:
+  Matcher(MatchKind kind, std::string name, std::string value)
+      : kind_(kind), name_(std::move(name)), value_(std::move(value)) {}
+
+  MatchKind kind_;
+  std::string name_;
+  std::string value_;
+  std::shared_ptr<const re2::RE2> pattern_;  // of kMatches and kMatchesNot
+};
+
+}  // namespace sonde::promql
