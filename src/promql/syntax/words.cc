@@ -153,16 +153,28 @@ std::string NamedSign(char32_t sign) {
 
 std::string PlainNumber(double value) {
   if (const auto special = TextOfSpecial(value)) return *special;
-  std::array<char, 400> digits;
-  const auto end =
-      std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed);
-  return {digits.data(), end.ptr};
+  // The shortest digits are those of the scientific form; beyond 2^64 the fixed one has all.
+  std::array<char, 64> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::fabs(value),
+                                 std::chars_format::scientific);
+  const std::string_view text(buffer.data(), static_cast<size_t>(end.ptr - buffer.data()));
+  const size_t mark = text.find('e');
+  std::string digits(1, text[0]);
+  if (mark > 2) digits += text.substr(2, mark - 2);
+  int exponent = 0;
+  const std::string_view power = text.substr(mark + (text[mark + 1] == '+' ? 2 : 1));
+  std::from_chars(power.data(), power.data() + power.size(), exponent);
+  std::string result = std::signbit(value) ? "-" : "";
+  if (exponent < 0) return result + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+  const auto whole = static_cast<size_t>(exponent) + 1;
+  if (digits.size() <= whole) return result + digits + std::string(whole - digits.size(), '0');
+  return result + digits.substr(0, whole) + "." + digits.substr(whole);
 }
 
 std::string GeneralNumber(double value) {
   if (const auto special = TextOfSpecial(value)) return *special;
   const double size = std::fabs(value);
-  if (size == 0 || (size >= 1e-4 && size < 1e21)) return PlainNumber(value);
+  if (size == 0 || (size >= 1e-4 && size < 1e6)) return PlainNumber(value);
   std::array<char, 64> digits;
   const auto end =
       std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::scientific);

@@ -24,7 +24,7 @@ std::string NamedSign(char32_t sign);
 
 // The shortest digits that read as `value`, without an exponent.
 std::string PlainNumber(double value);
-// Go's %g: the shortest digits, with an exponent below 1e-4 and from 1e21 on.
+// Go's %g: the shortest digits, with an exponent below 1e-4 and from 1e6 on.
 std::string GeneralNumber(double value);
 // Go's ParseFloat, without underscores; nothing where the text is no number.  What is too large is infinite.
 std::optional<double> ReadFloat(std::string_view text);

@@ -1,0 +1,41 @@
+// Warnings and infos about a query, each text once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "promql/syntax/token.h"
+
+namespace sonde::promql {
+
+class Annotations {
+ public:
+  // `text` without the place, which is added: "PromQL warning: TEXT (LINE:COLUMN)".
+  void Warn(std::string_view text, Range place);
+  void Inform(std::string_view text, Range place);
+  // Buckets that fell: joined over the samples of one place.
+  void InformOfFalls(Range place, int64_t time_millis, double least, double most, double difference);
+
+  std::vector<std::string> Warnings(std::string_view query) const;
+  std::vector<std::string> Infos(std::string_view query) const;
+
+ private:
+  struct Falls {
+    int64_t from_millis = 0;
+    int64_t to_millis = 0;
+    double least = 0;
+    double most = 0;
+    double difference = 0;
+    int64_t count = 0;
+  };
+
+  // By text; of one text the last place counts, which is the outermost expression's.
+  std::map<std::string, Range, std::less<>> warnings_;
+  std::map<std::string, Range, std::less<>> infos_;
+  std::map<size_t, Falls> falls_;  // by the begin of their place
+};
+
+}  // namespace sonde::promql

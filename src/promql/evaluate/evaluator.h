@@ -1,0 +1,114 @@
+// The evaluation of a tree at the steps of a query or of a subquery.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "promql/evaluate/engine.h"
+
+namespace sonde::promql {
+
+// An error in Prometheus' words.
+absl::Status ExecutionError(std::string_view message);
+absl::Status SameLabelsError();
+
+// What a query and its subqueries share.
+class QueryContext {
+ public:
+  QueryContext(const EvaluateSettings& settings, SampleSource* source)
+      : settings_(settings), source_(source) {}
+
+  const EvaluateSettings& settings() const { return settings_; }
+  SampleSource* source() const { return source_; }
+  Annotations& annotations() { return annotations_; }
+  QueryStats& stats() { return stats_; }
+  absl::Status Interrupted() const;
+  // So many values are in memory now.
+  absl::Status Hold(int64_t values);
+  int64_t held() const { return held_; }
+  void SetHeld(int64_t values) { held_ = values; }
+
+ private:
+  const EvaluateSettings& settings_;
+  SampleSource* const source_;
+  Annotations annotations_;
+  QueryStats stats_;
+  int64_t held_ = 0;
+};
+
+// Samples of one series in a window, and the window.
+struct Window {
+  const int64_t* times;
+  const double* values;
+  size_t count;
+  int64_t step_millis;  // the time of the step
+  int64_t from_millis;  // exclusive
+  int64_t to_millis;    // inclusive
+  double range_seconds;
+};
+
+class Evaluator {
+ public:
+  // Steps of start + k * interval <= end.
+  Evaluator(QueryContext* context, int64_t start_millis, int64_t end_millis, int64_t interval_millis);
+
+  // Any expression but strings, ranges and subqueries.
+  absl::StatusOr<Matrix> Evaluate(const Expression& node);
+  // A range or a subquery: the samples that the windows of all steps can need, without stale markers.
+  absl::StatusOr<std::vector<SampleSeries>> ReadRange(const Expression& node);
+
+  size_t steps() const { return steps_; }
+  int64_t TimeOf(size_t step) const { return start_ + static_cast<int64_t>(step) * interval_; }
+
+ private:
+  absl::StatusOr<Matrix> EvaluateNode(const Expression& node);
+  absl::StatusOr<Matrix> EvaluateInvariant(const Expression& node);
+  Matrix Constant(double value) const;
+  // Of a selector or subquery at `step`, before its range is taken away.
+  int64_t ReferenceTime(const TimeShift& shift, size_t step) const;
+
+  // Selectors (selection.cc).
+  absl::StatusOr<Matrix> Select(const Expression& node, bool gives_times);
+  absl::StatusOr<std::vector<SampleSeries>> ReadSubquery(const Expression& node);
+
+  // Operators (operators.cc).
+  absl::StatusOr<Matrix> EvaluateUnary(const Expression& node);
+  absl::StatusOr<Matrix> EvaluateBinary(const Expression& node);
+  absl::StatusOr<Matrix> VectorWithScalar(const Expression& node, Matrix vector, const Row& scalar,
+                                          bool is_scalar_left);
+
+  // Aggregations (aggregation.cc, ranking.cc).
+  absl::StatusOr<Matrix> EvaluateAggregate(const Expression& node);
+  absl::StatusOr<Matrix> CountValues(const Expression& node, const Matrix& input);
+  absl::StatusOr<Matrix> Rank(const Expression& node, const Row& parameter, Matrix input,
+                              const std::vector<size_t>& groups, size_t group_count);
+
+  // Calls (calls.cc, range_calls.cc, label_calls.cc, histograms.cc).
+  absl::StatusOr<Matrix> EvaluateCall(const Expression& node);
+  absl::StatusOr<Matrix> CallOverRange(const Expression& node, size_t range_index);
+  absl::StatusOr<Matrix> CallOverVectors(const Expression& node);
+  absl::StatusOr<Matrix> CallOfTime(const Expression& node);
+  absl::StatusOr<Matrix> AbsentOverTime(const Expression& node, const Matrix& rows);
+  absl::StatusOr<Matrix> Absent(const Expression& node, const Matrix& input);
+  absl::StatusOr<Matrix> ReplaceLabel(const Expression& node);
+  absl::StatusOr<Matrix> JoinLabels(const Expression& node);
+  absl::StatusOr<Matrix> SortRows(const Expression& node, Matrix rows);
+  absl::StatusOr<Matrix> HistogramCall(const Expression& node, const std::vector<Matrix>& arguments);
+
+  QueryContext* const context_;
+  const int64_t start_;
+  const int64_t end_;
+  const int64_t interval_;
+  const size_t steps_;
+};
+
+// Rows of the same labels as one; SameLabelsError where two have a value at one step.
+absl::StatusOr<Matrix> JoinSameLabels(Matrix rows);
+// Labels of the conditions of a selector, for `absent`.
+Labels AbsentLabels(const Expression& argument);
+
+}  // namespace sonde::promql

@@ -1,0 +1,48 @@
+#include "promql/evaluate/matrix.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "promql/evaluate/samples.h"
+
+namespace sonde::promql {
+
+bool IsStale(double value) {
+  uint64_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits == kStaleBits;
+}
+
+bool Row::IsEmpty() const { return std::find(present.begin(), present.end(), 1) == present.end(); }
+
+void KahanSum::Add(double value) {
+  const double total = sum + value;
+  if (std::isinf(total)) {
+    lost = 0;
+  } else if (std::fabs(sum) >= std::fabs(value)) {
+    lost += (sum - total) + value;
+  } else {
+    lost += (value - total) + sum;
+  }
+  sum = total;
+}
+
+double QuantileOf(double quantile, std::vector<double>* values) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (values->empty() || std::isnan(quantile)) return std::nan("");
+  if (quantile < 0) return -kInfinity;
+  if (quantile > 1) return kInfinity;
+  std::sort(values->begin(), values->end(),
+            [](double a, double b) { return std::isnan(a) ? !std::isnan(b) : a < b; });
+  const auto count = static_cast<double>(values->size());
+  const double rank = quantile * (count - 1);
+  const double lower = std::max(0.0, std::floor(rank));
+  const double upper = std::min(count - 1, lower + 1);
+  const double weight = rank - std::floor(rank);
+  return (*values)[static_cast<size_t>(lower)] * (1 - weight) +
+         (*values)[static_cast<size_t>(upper)] * weight;
+}
+
+}  // namespace sonde::promql

@@ -1,0 +1,106 @@
+// Selectors, ranges and subqueries.
+#include <algorithm>
+#include <utility>
+
+#include "promql/evaluate/evaluator.h"
+#include "promql/syntax/words.h"
+
+namespace sonde::promql {
+namespace {
+
+void DropStale(SampleSeries* series) {
+  size_t kept = 0;
+  for (size_t i = 0; i < series->times.size(); ++i) {
+    if (IsStale(series->values[i])) continue;
+    series->times[kept] = series->times[i];
+    series->values[kept++] = series->values[i];
+  }
+  series->times.resize(kept);
+  series->values.resize(kept);
+}
+
+SampleSeries SamplesOf(Row row, const Evaluator& inner) {
+  SampleSeries series;
+  for (size_t step = 0; step < row.values.size(); ++step) {
+    if (!row.present[step]) continue;
+    series.times.push_back(inner.TimeOf(step));
+    series.values.push_back(row.values[step]);
+  }
+  series.labels = std::move(row.labels);
+  return series;
+}
+
+int64_t CountSamples(const std::vector<SampleSeries>& all) {
+  int64_t count = 0;
+  for (const SampleSeries& series : all) count += static_cast<int64_t>(series.times.size());
+  return count;
+}
+
+}  // namespace
+
+absl::StatusOr<Matrix> Evaluator::Select(const Expression& node, bool gives_times) {
+  const int64_t lookback = context_->settings().lookback_millis;
+  // Prometheus' timestamp() does not look at the offset of a selector with @.
+  TimeShift shift;
+  shift.at_millis = node.shift.at_millis;
+  if (!gives_times || !shift.at_millis) shift.offset.nanos = node.shift.offset.nanos;
+  const int64_t first = ReferenceTime(shift, 0);
+  const int64_t last = ReferenceTime(shift, steps_ - 1);
+  absl::StatusOr<std::vector<SampleSeries>> all =
+      context_->source()->Select(node.matchers, first - lookback + 1, last);
+  if (!all.ok()) return all.status();
+  Matrix rows;
+  for (SampleSeries& series : *all) {
+    if (absl::Status status = context_->Interrupted(); !status.ok()) return status;
+    if (absl::Status status = context_->Hold(static_cast<int64_t>(steps_)); !status.ok()) return status;
+    context_->stats().samples_read += static_cast<int64_t>(series.times.size());
+    Row row(std::move(series.labels), steps_);
+    size_t next = 0;  // the first sample past the time of the step
+    for (size_t step = 0; step < steps_; ++step) {
+      const int64_t time = ReferenceTime(shift, step);
+      while (next < series.times.size() && series.times[next] <= time) ++next;
+      if (next == 0 || series.times[next - 1] <= time - lookback) continue;
+      const double value = series.values[next - 1];
+      if (IsStale(value)) continue;
+      row.Set(step, gives_times ? static_cast<double>(series.times[next - 1]) / 1000 : value);
+    }
+    if (!row.IsEmpty()) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+absl::StatusOr<std::vector<SampleSeries>> Evaluator::ReadRange(const Expression& node) {
+  if (node.kind == ExpressionKind::kSubquery) return ReadSubquery(node);
+  const Expression& selector = *node.operands[0];
+  const int64_t range = node.range.nanos / kNanosPerMilli;
+  absl::StatusOr<std::vector<SampleSeries>> all =
+      context_->source()->Select(selector.matchers, ReferenceTime(selector.shift, 0) - range + 1,
+                                 ReferenceTime(selector.shift, steps_ - 1));
+  if (!all.ok()) return all;
+  for (SampleSeries& series : *all) DropStale(&series);
+  const int64_t count = CountSamples(*all);
+  context_->stats().samples_read += count;
+  if (absl::Status status = context_->Hold(count); !status.ok()) return status;
+  return all;
+}
+
+absl::StatusOr<std::vector<SampleSeries>> Evaluator::ReadSubquery(const Expression& node) {
+  const int64_t range = node.range.nanos / kNanosPerMilli;
+  int64_t interval = node.step.nanos / kNanosPerMilli;
+  if (node.step.nanos == 0) interval = context_->settings().subquery_step_millis;
+  if (interval <= 0) return ExecutionError("the step of a subquery is below one millisecond");
+  const int64_t before = ReferenceTime(node.shift, 0) - range;
+  const int64_t last = ReferenceTime(node.shift, steps_ - 1);
+  int64_t first = interval * (before / interval);
+  if (first <= before) first += interval;
+  Evaluator inner(context_, first, last, interval);
+  absl::StatusOr<Matrix> rows = inner.Evaluate(*node.operands[0]);
+  if (!rows.ok()) return rows.status();
+  std::vector<SampleSeries> all;
+  all.reserve(rows->size());
+  for (Row& row : *rows) all.push_back(SamplesOf(std::move(row), inner));
+  if (absl::Status status = context_->Hold(CountSamples(all)); !status.ok()) return status;
+  return all;
+}
+
+}  // namespace sonde::promql
