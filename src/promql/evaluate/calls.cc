@@ -170,7 +170,10 @@ absl::StatusOr<Matrix> Evaluator::EvaluateCall(const Expression& node) {
   for (size_t i = 0; i < node.operands.size(); ++i) {
     if (TypeOf(*node.operands[i]) != ValueType::kMatrix) continue;
     // Prometheus has no window of a subquery that is evaluated once within a call that is not.
-    if (node.operands[i]->is_step_invariant) return Matrix();
+    if (node.operands[i]->is_step_invariant) {
+      const auto all = ReadRange(*node.operands[i]);
+      return all.ok() ? absl::StatusOr<Matrix>(Matrix()) : all.status();
+    }
     return CallOverRange(node, i);
   }
   if (node.operands.empty()) return CallOfTime(node);

@@ -211,6 +211,11 @@ TEST_F(EngineTest, AbsentHasTheLabelsOfItsConditions) {
   EXPECT_EQ(Over("absent_over_time(g[1m])"), "{} _ 1 1");
 }
 
+TEST_F(EngineTest, WarnsOfSubqueriesThatGiveNothing) {
+  EXPECT_EQ(At(0, "predict_linear(quantile(8, up)[10m:1m] @ 60, 1)"),
+            " | PromQL warning: quantile value should be between 0 and 1, got 8 (1:25)");
+}
+
 TEST_F(EngineTest, SaysWhatIsNotBuilt) {
   const auto status = Run("info(up)", {}).status();
   EXPECT_TRUE(absl::IsUnimplemented(status));
