@@ -6,37 +6,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "promql/evaluate/annotations.h"
 #include "promql/evaluate/matrix.h"
 #include "promql/evaluate/samples.h"
+#include "promql/evaluate/settings.h"
 #include "promql/syntax/tree.h"
 
 namespace sonde::promql {
-
-struct EvaluateSettings {
-  int64_t start_millis = 0;
-  int64_t end_millis = 0;
-  int64_t step_millis = 0;  // 0: an instant query at start
-  int64_t lookback_millis = 300'000;
-  int64_t subquery_step_millis = 60'000;  // of [R:]
-  // Values that are in memory at once.
-  int64_t samples_max = 50'000'000;
-  // Asked again and again; an error ends the query with it.
-  std::function<absl::Status()> interrupted;
-  // Told how many more bytes are held than ever before; an error ends the query.
-  std::function<absl::Status(int64_t)> hold;
-};
-
-struct QueryStats {
-  int64_t samples_read = 0;
-  int64_t samples_peak = 0;
-};
 
 struct QueryAnswer {
   ValueType type = ValueType::kNone;

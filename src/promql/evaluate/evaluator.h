@@ -8,7 +8,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "promql/evaluate/engine.h"
+#include "promql/evaluate/annotations.h"
+#include "promql/evaluate/matrix.h"
+#include "promql/evaluate/samples.h"
+#include "promql/evaluate/settings.h"
+#include "promql/syntax/tree.h"
 
 namespace sonde::promql {
 

@@ -10,8 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "promql/syntax/lexer.h"
-#include "promql/syntax/parser.h"
+#include "promql/syntax/matcher.h"
+#include "promql/syntax/parse_options.h"
+#include "promql/syntax/tree.h"
 
 namespace sonde::promql {
 
@@ -33,7 +36,7 @@ class Grammar {
   std::string_view text() const { return text_; }
 
  private:
-  // Expressions (parser.cc).
+  // Expressions (grammar.cc).
   ExpressionPtr ReadBinary(int least_precedence);
   ExpressionPtr ReadUnary();
   ExpressionPtr ReadPostfix();

@@ -10,21 +10,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "promql/syntax/parse_options.h"
 #include "promql/syntax/tree.h"
 
 namespace sonde::promql {
 
-constexpr size_t kQueryBytesMax = size_t{1} << 20;
-// Expressions within expressions, and all of them together.
-constexpr size_t kNestedMax = 1'000;
-constexpr size_t kNodesMax = 10'000;
-
-struct ParseOptions {
-  // Functions and aggregations that Prometheus has behind promql-experimental-functions.
-  bool allows_experimental = false;
-};
-
-// INVALID_ARGUMENT: the query is wrong.  RESOURCE_EXHAUSTED: it is beyond the limits above.
+// INVALID_ARGUMENT: the query is wrong.  RESOURCE_EXHAUSTED: it is beyond the limits of parse_options.h.
 absl::StatusOr<ExpressionPtr> ParseQuery(std::string_view text, const ParseOptions& options);
 
 // The conditions of one selector, as series are asked for.  Errors as ParseQuery.
