@@ -10,7 +10,8 @@ namespace {
 class ViewReadingTest : public ViewTest {
  protected:
   std::string Query(const std::string& text, const InstanceNames::MayRead& may_read = {}) {
-    const InstanceNames names(store_.catalog.get(), &bundles_, kViewTestInstance, Dialect::kSonde, may_read);
+    const InstanceNames names(store_.catalog.get(), &bundles_, /*series=*/nullptr, kViewTestInstance,
+                              Dialect::kSonde, may_read);
     const absl::StatusOr<BoundQuery> query = ParseAndBind(text, names.Options());
     if (!query.ok()) return query.status().ToString();
     ExecutionEnvironment environment;
