@@ -81,7 +81,7 @@ project ARRAY_TRANSFORM([1, 2], ($1) -> (query))
      R"(NOT_FOUND: Table not found: missing [at 1:18]
 )"},
     {R"(SELECT _key FROM series.x)",
-     R"(NOT_FOUND: Table not found: series.x [at 1:18]
+     R"(NOT_FOUND: Series not found: x [at 1:18]
 )"},
     {R"(SELECT STRING_AGG(CAST(_key AS STRING), ',' ORDER BY _key LIMIT 2) FROM t)",
      R"($col1 STRING

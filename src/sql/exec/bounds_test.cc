@@ -12,7 +12,7 @@ namespace {
 
 // Queries that work for long, each in another operator; {} are many rows with a number `a`.
 constexpr std::string_view kManyRows =
-    "(SELECT x * 10000 + y AS a FROM UNNEST(GENERATE_ARRAY(0, 9999)) x, UNNEST(GENERATE_ARRAY(0, 9999)) y)";
+    "(SELECT x * 10000 + y AS a FROM UNNEST(GENERATE_ARRAY(0, 99999)) x, UNNEST(GENERATE_ARRAY(0, 9999)) y)";
 constexpr std::string_view kLongQueries[] = {
     "SELECT COUNT(*) FROM {}",
     "SELECT a FROM {} WHERE a < 0",

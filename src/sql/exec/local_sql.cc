@@ -15,15 +15,22 @@
 namespace sonde::sql {
 
 absl::Status LocalSql::Ask(const Question& question, AnswerSink* sink) {
-  const InstanceNames names(&tables_->catalog(), &bundles_, series_.has_value() ? &*series_ : nullptr,
-                            instance_, dialect_);
+  std::optional<InstanceNames> names;  // nothing: there are no tables
+  if (tables_ != nullptr) names.emplace(&tables_->catalog(), &bundles_, &*series_, instance_, dialect_);
   std::vector<QueryParameter> parameters;
   std::vector<Value> values;
   for (const Question::Parameter& parameter : question.parameters) {
     parameters.push_back({parameter.name, parameter.value.type()});
     values.push_back(parameter.value);
   }
-  const absl::StatusOr<BoundQuery> query = ParseAndBind(question.text, names.Options(std::move(parameters)));
+  BindOptions options;
+  if (names.has_value()) {
+    options = names->Options(std::move(parameters));
+  } else {
+    options.dialect = dialect_;
+    options.parameters = std::move(parameters);
+  }
+  const absl::StatusOr<BoundQuery> query = ParseAndBind(question.text, options);
   if (!query.ok()) return query.status();
   std::vector<AnswerColumn> columns;
   for (const OutputColumn& column : query->columns) columns.push_back({column.name, column.type});

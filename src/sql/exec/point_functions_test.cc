@@ -37,7 +37,7 @@ TEST_F(PointFunctionsTest, TellChangesFromRowToRow) {
 TEST_F(PointFunctionsTest, AreRefusedWhereTheyMakeNoSense) {
   const std::string of(kPoints);
   EXPECT_EQ(Query("SELECT DELTA(v) OVER (PARTITION BY s) FROM " + of),
-            "INVALID_ARGUMENT: Window ORDER BY is required for analytic function delta [at 1:23]");
+            "INVALID_ARGUMENT: Window ORDER BY is required for analytic function delta [at 1:22]");
   EXPECT_EQ(Query("SELECT RATE(v) OVER (ORDER BY v) FROM " + of),
             "INVALID_ARGUMENT: Window ORDER BY must have one key, of type TIMESTAMP, for analytic function "
             "rate [at "
