@@ -136,7 +136,7 @@ def check_connections(place):
     check("is for TLS: write https://" in place.sql(ROWS, f"http://{place.endpoint}", "--ca-file", place.ca, wanted=2), "a contradiction")
     check("is not shown to 192.0.2.1:8086 without TLS" in place.sql(ROWS, "http://192.0.2.1:8086", *key, wanted=1),
           "no key is shown in plain text")
-    check("for --endpoint, which is not given" in place.run("sql", ROWS, "--data-dir", place.work / "other", *key, wanted=2),
+    check("are for an endpoint, not for a data directory" in place.run("sql", ROWS, "--data-dir", place.work / "other", *key, wanted=2),
           "a key without an endpoint")
     google = place.work / "google.json"
     google.write_text(place.keys["admin"].read_text().replace("admin@sonde.local", "a@p.iam.gserviceaccount.com"))
