@@ -63,6 +63,7 @@ void Answer::TakeTags(const ColumnView* columns, size_t row) {
 
 bool Answer::Give(const rows::Batch& batch) {
   const size_t rows = limit_.Take(batch.rows);
+  if (rows == 0) return !limit_.IsReached();  // without rows, a batch may have no columns
   const size_t tags = header_.tags.size(), values = header_.values.size();
   const ColumnView* const columns = batch.columns.data();
   const bool has_between = batch.columns.size() > tags + 1 + values;

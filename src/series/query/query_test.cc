@@ -353,6 +353,13 @@ TEST(Query, AggregatesOverAllTimeGroupsAndPercentiles) {
             Rows{"s 1 2021-03-04T00:00:00Z 4"});
 }
 
+TEST(Query, TheTopOfNothingIsNothing) {
+  Fixture fixture("bucket: day\nkey: [a, b, bucket]");
+  EXPECT_EQ(fixture.Ask({.fields = {0}, .top = Top{2, ""}}), Rows{});
+  EXPECT_EQ(fixture.Ask({.fields = {0}, .aggregates = {Aggregate::kMax}, .top = Top{1, "max(x)", true}}),
+            Rows{});
+}
+
 TEST(Query, FillsGaps) {
   Fixture fixture("bucket: day\nkey: [a, b, bucket]");
   fixture.Write({{"s", "1", kDay, 1, {}}, {"s", "1", kDay + 3 * kMicrosPerHour, 7, {}}});
