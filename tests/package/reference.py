@@ -29,6 +29,8 @@ def run(*command, **options):
 
 def commands_of(sonde, path=()):
     """{words: (options, commands)}, by the help of each command alone."""
+    if path == ("help",):  # shows the help of others
+        return {("sonde", "help"): (["-h", "--help"], [])}
     options, below, section = [], [], ""
     for line in run(sonde, *path, "--help").splitlines():
         if re.match(r"^[A-Z]\w*:$", line):
