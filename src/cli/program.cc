@@ -47,7 +47,7 @@ int ReportCall(const CLI::App& app, const CLI::ParseError& error) {
   if (is_version) return app.exit(error);
   const std::string text = CallErrorText(app, error);
   if (text.empty()) {
-    fmt::print("{}", app.help());
+    std::fputs(app.help().c_str(), stdout);  // StatusWithOutput tells if it fails
     return 0;
   }
   fmt::print(stderr, "{}\n", text);

@@ -130,7 +130,7 @@ def main():
         run(sonde, "auth", "bind", "prometheus", "roles/sonde.monitor", "--data-dir", secure_home)
         authority = secure_home / "certificates/ca.pem"
         with Process(home / "plain.log", sonde, "serve", "--port", "0", "--http-port", "0", "--durability", "os", "--memory", "256MiB",
-                     "--data-dir", home / "plain") as plain, \
+                     "--pitr-tables", "*", "--data-dir", home / "plain") as plain, \
              Process(home / "secure.log", sonde, "serve", "--config", secure_home / "sonde.yaml", "--port", "0", "--http-port", "0",
                      "--memory", "256MiB") as secure:
             http = plain.found(r"web page at (http://\S+)")
