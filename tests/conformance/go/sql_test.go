@@ -324,7 +324,7 @@ func TestSqlPreparedQueriesExpireWithTheirViews(t *testing.T) {
 		LogicalView: &adminpb.LogicalView{Name: f.instanceName() + "/logicalViews/v", Query: "SELECT 1 AS q"}})
 	check(t, err)
 	_, err = f.query(&btpb.ExecuteQueryRequest{PreparedQuery: prepared.PreparedQuery})
-	expectError(t, "an altered view", err, codes.FailedPrecondition, "a table, view or schema bundle that it reads has changed")
+	expectError(t, "an altered view", err, codes.FailedPrecondition, "a table, view, schema bundle or series that it reads has changed")
 	_, err = f.instances.DeleteLogicalView(f.ctx, &adminpb.DeleteLogicalViewRequest{Name: f.instanceName() + "/logicalViews/w"})
 	check(t, err)
 	_, err = f.prepare("SELECT * FROM w", nil)
