@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "model/limits.h"
 #include "series/schema/schema_parser.h"
+#include "series/schema/status_text.h"
 #include "series/schema/time_range.h"
 
 namespace sonde::series {
