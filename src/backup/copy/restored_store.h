@@ -21,7 +21,7 @@ struct CheckedStore {
   uint64_t backups_removed = 0;
 };
 
-// What becomes of a store's journal.  A restored store has none; one that is to be brought to a later moment needs it until then.
+// The fate of a store's journal.  A restored store has none; one that is to be brought to a later moment needs it until then.
 enum class JournalRecords { kForget, kKeep };
 
 // Opens restored files, and reads all of them.  DATA_LOSS: a file is damaged, or the tables are not those of the manifest.  Otherwise
