@@ -127,6 +127,8 @@ class Expressions:
     def __init__(self, random, lacking=()):
         self.random = random
         signatures = [s for s in read_page() if s.section in ("Operators", "Functions")]
+        # An argument that is named is an extension, which the other side does not have.
+        signatures = [s for s in signatures if not any(argument.name for argument in s.arguments)]
         self.signatures = [s for s in signatures if s.name not in NOT_ASKED and s.name not in lacking]
         self.names = sorted({s.name for s in self.signatures})
         self.lambdas = 0

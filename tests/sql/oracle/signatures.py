@@ -16,6 +16,7 @@ class Argument:
     parameters: tuple = ()  # of a lambda
     is_optional: bool = False
     repeats: bool = False
+    name: str = ""  # of `name => TYPE`
 
 
 @dataclasses.dataclass
@@ -65,7 +66,11 @@ def parse_argument(text):
         argument = parse_argument(text[:-3])
         argument.repeats = True
         return argument
-    text = re.sub(r"^\w+ => ", "", text)
+    if " => " in text:
+        name, text = text.split(" => ", 1)
+        argument = parse_argument(text)
+        argument.name = name
+        return argument
     if " -> " in text:
         parameters, result = text.rsplit(" -> ", 1)
         if parameters.startswith("("):
