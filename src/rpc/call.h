@@ -172,6 +172,19 @@ class Handler {
   // The server takes no more calls, and waits for those under way.  A handler that only waits for something
   // that may never come finishes.  May be called more than once.
   virtual void OnServerEnding() {}
+  // Who has proven to be the caller, as policies name him; empty: nobody was asked.
+  virtual std::string Caller() const { return {}; }
+};
+
+// A call under way, for people who look at what a server does.
+struct RunningCall {
+  std::string name;  // as Call::name
+  std::string path;
+  std::string peer;    // as Call::peer
+  std::string caller;  // as Handler::Caller
+  absl::Time came;
+  std::string routing;     // the header x-goog-request-params
+  std::string request_id;  // the header x-request-id
 };
 
 struct Method {

@@ -294,6 +294,10 @@ void Connection::RemoveCall(StreamCall* call) {
   if (calls_.empty()) idle_since_ = loop_->now();
 }
 
+void Connection::AddCalls(std::vector<LoopCall*>* calls) const {
+  calls->insert(calls->end(), calls_.begin(), calls_.end());
+}
+
 void Connection::CountPing() {
   const TimePoint now = loop_->now();
   const bool is_early = client_ping_last_.has_value() &&

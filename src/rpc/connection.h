@@ -51,6 +51,7 @@ class Connection final : public LoopConnection, public CallCarrier {
   void CheckTimes() override;
   void BeginEnd() override;
   void CloseNow(const absl::Status& why) override;
+  void AddCalls(std::vector<LoopCall*>* calls) const override;
 
   // -- CallCarrier --
   void SubmitHeaders(StreamCall* call, const Metadata& metadata, bool has_message) override;

@@ -132,6 +132,20 @@ void Loop::Adopt(int descriptor, std::string address, std::string peer) {
   if (std::exchange(is_asleep_, false)) Wake();
 }
 
+bool Loop::Do(absl::AnyInvocable<void()> task) {
+  const absl::MutexLock lock(&mutex_);
+  if (has_ended_) return false;
+  tasks_.push_back(std::move(task));
+  if (std::exchange(is_asleep_, false)) Wake();
+  return true;
+}
+
+std::vector<LoopCall*> Loop::Calls() const {
+  std::vector<LoopCall*> calls;
+  for (const auto& connection : connections_) connection->AddCalls(&calls);
+  return calls;
+}
+
 void Loop::BeginEnd(TimePoint cancel_at) {
   const absl::MutexLock lock(&mutex_);
   tasks_.push_back([this, cancel_at] {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "rpc/call.h"
 #include "rpc/server_state.h"
 #include "rpc/timer_wheel.h"
 
@@ -39,6 +41,10 @@ class LoopCall : public Timer {
   // Tells the handler that its messages will not be sent.
   virtual void TellNotWritten() = 0;
   virtual void OnDeadline() = 0;
+  // Nothing: its handler has finished.
+  virtual std::optional<RunningCall> Describe() const = 0;
+  // Ends the call here, whatever its handler does, and tells the handler.  A call that has ended stays as it is.
+  virtual void End(CallStatus status) = 0;
 };
 
 // A connection as its loop sees it.  Threads: the loop's.
@@ -55,6 +61,8 @@ class LoopConnection {
   virtual void BeginEnd() = 0;
   // Sends as much of the queued bytes as the socket takes, and closes.
   virtual void CloseNow(const absl::Status& why) = 0;
+  // Appends the connection's calls.
+  virtual void AddCalls(std::vector<LoopCall*>* calls) const = 0;
 };
 
 // Makes a connection that was accepted, and takes its descriptor.  `address` is the address that it was
@@ -84,6 +92,8 @@ class Loop {
   void PostAll(const std::vector<Posted>& steps);
   // Takes a connection that was accepted and counted (ServerState::EnterConnection).
   void Adopt(int descriptor, std::string address, std::string peer);
+  // Runs `task` on the loop's thread, soon.  Returns false, and runs nothing, if the loop has ended.
+  bool Do(absl::AnyInvocable<void()> task);
   // How long the current turn has gone on; zero while the loop waits.
   std::chrono::nanoseconds TurnTime() const;
   // Takes no more calls.  Cancels the remaining ones at `cancel_at`.
@@ -102,6 +112,8 @@ class Loop {
   static constexpr size_t kReceiveBytes = 64 << 10;
   std::string* send_buffer() { return &send_buffer_; }
   bool is_ending() const { return is_ending_; }
+  // Calls of all connections.
+  std::vector<LoopCall*> Calls() const;
 
   // Counts a call that begins.  Returns false if too many are under way.
   bool CountCall();

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "base/processors.h"
@@ -25,6 +27,24 @@ size_t LoopsOf(const ServerOptions& options) {
   return std::max<size_t>(2, static_cast<size_t>(std::ceil(UsableProcessors())));
 }
 
+// How long loops are waited for that are asked something.  A turn of a loop takes much less.
+constexpr absl::Duration kAskMax = absl::Seconds(1);
+
+// What the loops answer, which may come after nobody waits for it any more.
+template <typename Value>
+struct FromLoops {
+  absl::Mutex mutex;
+  Value value ABSL_GUARDED_BY(mutex){};
+  size_t awaited ABSL_GUARDED_BY(mutex) = 0;
+  bool AreAllThere() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { return awaited == 0; }
+};
+
+void KeepFirst(size_t calls_max, std::vector<RunningCall>* calls) {
+  std::sort(calls->begin(), calls->end(),
+            [](const RunningCall& a, const RunningCall& b) { return a.came < b.came; });
+  if (calls->size() > calls_max) calls->resize(calls_max);
+}
+
 std::unique_ptr<LoopConnection> MakeServerConnection(Loop* loop, int descriptor, std::string address,
                                                      std::string peer) {
   return std::make_unique<Connection>(loop, descriptor, std::move(address), std::move(peer));
@@ -38,6 +58,27 @@ struct Server::Parts {
   absl::Mutex acceptor_mutex;  // for those who shut down
   std::unique_ptr<Acceptor> acceptor;
   int port = 0;
+
+  // Has each loop add to `answers`, and waits for them, but not for long.
+  template <typename Value, typename Ask>
+  void AskLoops(const std::shared_ptr<FromLoops<Value>>& answers, const Ask& ask) const {
+    for (const std::shared_ptr<Loop>& loop : loops) {
+      {
+        const absl::MutexLock lock(&answers->mutex);
+        ++answers->awaited;
+      }
+      const bool is_asked = loop->Do([loop = loop.get(), answers, ask] {
+        const absl::MutexLock lock(&answers->mutex);
+        ask(loop, &answers->value);
+        --answers->awaited;
+      });
+      if (is_asked) continue;
+      const absl::MutexLock lock(&answers->mutex);
+      --answers->awaited;
+    }
+    const absl::MutexLock lock(&answers->mutex);
+    answers->mutex.AwaitWithTimeout(absl::Condition(answers.get(), &FromLoops<Value>::AreAllThere), kAskMax);
+  }
 
   // As Server's.
   int64_t Shutdown(absl::Duration grace) {
@@ -86,5 +127,33 @@ int Server::port() const { return parts_->port; }
 ServerFacts Server::facts() const { return parts_->state->facts(); }
 bool Server::is_accepting() const { return parts_->state->is_accepting; }
 int64_t Server::Shutdown(absl::Duration grace) { return parts_->Shutdown(grace); }
+
+std::vector<RunningCall> Server::ListCalls(size_t calls_max) const {
+  auto calls = std::make_shared<FromLoops<std::vector<RunningCall>>>();
+  parts_->AskLoops(calls, [calls_max](Loop* loop, std::vector<RunningCall>* list) {
+    for (const LoopCall* const call : loop->Calls()) {
+      if (std::optional<RunningCall> one = call->Describe(); one.has_value())
+        list->push_back(*std::move(one));
+    }
+    KeepFirst(calls_max, list);
+  });
+  const absl::MutexLock lock(&calls->mutex);
+  return calls->value;
+}
+
+bool Server::CancelCall(const std::string& name, const std::string& message) const {
+  auto found = std::make_shared<FromLoops<bool>>();
+  parts_->AskLoops(found, [name, message](Loop* loop, bool* is_found) {
+    for (LoopCall* const call : loop->Calls()) {
+      const std::optional<RunningCall> one = call->Describe();
+      if (!one.has_value() || one->name != name) continue;
+      call->End({absl::StatusCode::kCancelled, message});
+      *is_found = true;
+      return;
+    }
+  });
+  const absl::MutexLock lock(&found->mutex);
+  return found->value;
+}
 
 }  // namespace sonde::rpc

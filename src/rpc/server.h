@@ -7,8 +7,11 @@
 // Threads: all functions may be called at once, but for the destructor.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -30,6 +33,13 @@ class Server {
   ServerFacts facts() const;
   // Returns false if no connection can be taken now, as no descriptor is left, or none will be any more.
   bool is_accepting() const;
+
+  // Calls that are under way, of those at most `calls_max` that came first, in that order.  A loop that does not answer within a
+  // second is left out.  Not for the loops' threads.
+  std::vector<RunningCall> ListCalls(size_t calls_max) const;
+  // Ends a call by its name with CANCELLED and this message; the call's handler is told.  Returns false if there is no such call, or
+  // not any more.  Not for the loops' threads.
+  bool CancelCall(const std::string& name, const std::string& message) const;
 
   // Takes no more connections and calls.  Calls under way may go on for `grace`, and are cancelled then.
   // Returns soon after that at the latest, with the number of calls whose handlers have not finished even

@@ -71,6 +71,7 @@ StreamCall::StreamCall(CallCarrier* connection, int32_t stream_id, CallHead head
       method_(method),
       peer_(connection->peer()),
       head_(std::move(head)),
+      came_(loop_->wall_now()),
       receiving_since_(loop_->now()),
       received_last_(loop_->now()) {}
 
@@ -437,6 +438,17 @@ void StreamCall::TellNotWritten() {
 void StreamCall::TellServerEnding() {
   if (method_->client_streams || has_delivered_)
     WithHandler([](Handler* handler) { handler->OnServerEnding(); });
+}
+
+std::optional<RunningCall> StreamCall::Describe() const {
+  if (finished_) return std::nullopt;
+  return RunningCall{.name = name(),
+                     .path = head_.path,
+                     .peer = peer(),
+                     .caller = handler_ == nullptr ? std::string() : handler_->Caller(),
+                     .came = came_,
+                     .routing = FindMetadata("x-goog-request-params").value_or(""),
+                     .request_id = FindMetadata("x-request-id").value_or("")};
 }
 
 void StreamCall::End(CallStatus status) {

@@ -144,8 +144,6 @@ class StreamCall final : public Call, public LoopCall {
   void OnSent();
 
   // -- its end --
-  // Ends the call here, whatever its handler does, and tells the handler.
-  void End(CallStatus status);
   // The stream is closed.  A handler that has not finished is told `why`.
   void Detach(const absl::Status& why);
 
@@ -153,6 +151,8 @@ class StreamCall final : public Call, public LoopCall {
   void Apply(CallStep step) override;
   void TellNotWritten() override;
   void OnDeadline() override { End({absl::StatusCode::kDeadlineExceeded, "The deadline has passed"}); }
+  std::optional<RunningCall> Describe() const override;
+  void End(CallStatus status) override;
 
   void TellServerEnding();
 
@@ -209,6 +209,7 @@ class StreamCall final : public Call, public LoopCall {
   const Method* const method_;
   const std::shared_ptr<CallPeer> peer_;
   CallHead head_;
+  const absl::Time came_;
   std::unique_ptr<Handler> handler_;
   std::atomic<bool> cancelled_ = false;
   bool finished_ = false;  // the handler is done

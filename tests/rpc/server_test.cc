@@ -86,6 +86,55 @@ TEST_F(ServerTest, AnswersFromAnotherThread) {
   EXPECT_EQ(client.answer(stream).status(), "0");
 }
 
+TEST_F(ServerTest, ListsCallsUnderWayTheFirstFirst) {
+  EXPECT_TRUE(server_->ListCalls(10).empty());
+  Http2Client client(port());
+  client.Begin("/test.Test/Polite", Framed("a"), true, {{"x-goog-request-params", "table_name=t"}});
+  ASSERT_TRUE(diary_.WaitFor("message a"));
+  Http2Client other(port());  // on another loop
+  other.Begin("/test.Test/Leave", Framed("b"), true, {{"x-request-id", "mine"}});
+  Call* const left = diary_.Take();
+  ASSERT_NE(left, nullptr);
+
+  const std::vector<RunningCall> calls = server_->ListCalls(10);
+  ASSERT_EQ(calls.size(), 2);
+  EXPECT_EQ(calls[0].path, "/test.Test/Polite");
+  EXPECT_EQ(calls[0].routing, "table_name=t");
+  EXPECT_EQ(calls[1].path, "/test.Test/Leave");
+  EXPECT_EQ(calls[1].name, left->name());
+  EXPECT_EQ(calls[1].peer, left->peer());
+  EXPECT_EQ(calls[1].request_id, "mine");
+  EXPECT_LE(calls[0].came, calls[1].came);
+  EXPECT_NE(calls[0].name, calls[1].name);
+  ASSERT_EQ(server_->ListCalls(1).size(), 1);
+  EXPECT_EQ(server_->ListCalls(1)[0].name, calls[0].name);
+  left->Finish({});
+}
+
+TEST_F(ServerTest, CancelsACallByItsName) {
+  Http2Client client(port());
+  const int32_t polite = client.Begin("/test.Test/Polite", Framed("a"));
+  const int32_t left = client.Begin("/test.Test/Leave", Framed("b"));
+  Call* const call = diary_.Take();
+  ASSERT_NE(call, nullptr);
+  ASSERT_TRUE(diary_.WaitFor("message a"));
+  const std::vector<RunningCall> calls = server_->ListCalls(10);
+  ASSERT_EQ(calls.size(), 2);
+  const std::string name = calls[calls[0].path == "/test.Test/Polite" ? 0 : 1].name;
+
+  EXPECT_FALSE(server_->CancelCall("0-0", "nobody"));
+  EXPECT_TRUE(server_->CancelCall(name, "somebody wants it"));
+  EXPECT_EQ(client.Wait(polite).status(), "1");
+  EXPECT_EQ(client.answer(polite).Of("grpc-message"), "somebody wants it");
+  EXPECT_TRUE(diary_.WaitFor("cancelled CANCELLED"));
+  EXPECT_FALSE(server_->CancelCall(name, "again"));
+  // The other one goes on.
+  EXPECT_FALSE(call->IsCancelled());
+  EXPECT_EQ(server_->ListCalls(10).size(), 1);
+  call->WriteAndFinish(std::string("c"), {});
+  EXPECT_EQ(client.Wait(left).status(), "0");
+}
+
 TEST_F(ServerTest, FinishMayFollowAWriteAtOnce) {
   Http2Client client(port(), {.window_bytes = 100, .takes_data = true});
   const int32_t stream = client.Begin("/test.Test/Leave", Framed("x"));
