@@ -34,8 +34,8 @@ uint64_t RequestMetrics::Method::requests() const {
   return std::accumulate(buckets.begin(), buckets.end(), uint64_t{0});
 }
 
-double RequestMetrics::Method::QuantileSeconds(double q) const {
-  const double rank = q * static_cast<double>(requests());
+double RequestMetrics::QuantileSeconds(const Buckets& buckets, double q) {
+  const double rank = q * static_cast<double>(std::accumulate(buckets.begin(), buckets.end(), uint64_t{0}));
   double before = 0;
   for (size_t i = 0; i < buckets.size(); ++i) {
     const auto here = static_cast<double>(buckets[i]);

@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "metrics/failed_calls.h"
 #include "metrics/slow_calls.h"
 #include "metrics/text_writer.h"
 
@@ -32,15 +33,20 @@ class RequestMetrics {
   // The slow ones among the requests, which whoever records a request notes by himself.
   SlowCalls* slow_calls() { return &slow_calls_; }
   const SlowCalls& slow_calls() const { return slow_calls_; }
+  // The same of those that failed.
+  FailedCalls* failed_calls() { return &failed_calls_; }
+  const FailedCalls& failed_calls() const { return failed_calls_; }
 
+  using Buckets = std::array<uint64_t, kBounds.size() + 1>;
+  // The time within which a part `q` in [0, 1] of the requests ended; about: somewhere in its bucket.
+  static double QuantileSeconds(const Buckets& buckets, double q);
   struct Method {
     std::string name;
-    std::array<uint64_t, kCodes> by_code{};              // absl::StatusCode
-    std::array<uint64_t, kBounds.size() + 1> buckets{};  // not cumulative
-    uint64_t micros = 0;                                 // sum
+    std::array<uint64_t, kCodes> by_code{};  // absl::StatusCode
+    Buckets buckets{};                       // not cumulative
+    uint64_t micros = 0;                     // sum
     uint64_t requests() const;
-    // About: somewhere in its bucket.  `q` in [0, 1].
-    double QuantileSeconds(double q) const;
+    double QuantileSeconds(double q) const { return RequestMetrics::QuantileSeconds(buckets, q); }
   };
   // By name.
   std::vector<Method> Snapshot() const;
@@ -57,6 +63,7 @@ class RequestMetrics {
   Counters* Find(std::string_view method);
 
   SlowCalls slow_calls_;
+  FailedCalls failed_calls_;
   mutable absl::Mutex mutex_;
   std::map<std::string, std::unique_ptr<Counters>, std::less<>> methods_
       ABSL_GUARDED_BY(mutex_);  // never shrinks

@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
+
+#include "metrics/health.h"
 
 namespace sonde {
 namespace {
@@ -95,16 +98,16 @@ std::vector<ServerView::Table> Tables(const MetricSamples* before, const MetricS
   return tables;
 }
 
-std::vector<std::string> Warnings(const MetricSamples& now) {
+std::vector<std::string> Warnings(const MetricSamples& now, double now_seconds) {
+  const auto largest = [&](std::string_view name) {
+    std::optional<double> most;
+    for (const MetricSample* const sample : now.Find(name))
+      most = std::max(most.value_or(sample->value), sample->value);
+    return most;
+  };
   std::vector<std::string> warnings;
-  if (now.Value("sonde_disk_full") != 0) warnings.emplace_back("the disk is full: writes are refused");
-  if (now.Value("sonde_writes_stopped") != 0)
-    warnings.emplace_back("writes are refused: a file could not be written, or is damaged");
-  if (now.Value("sonde_scrub_damaged_files") != 0) warnings.emplace_back("there are damaged files");
-  if (now.Value("sonde_tls_reload_failed") != 0)
-    warnings.emplace_back("the certificate could not be loaded again");
-  if (now.Value("sonde_insecure_remote") != 0)
-    warnings.emplace_back("other machines are let in without authentication");
+  for (HealthReason& reason : FindHealthReasons(largest, now_seconds))
+    warnings.push_back(std::move(reason.text));
   return warnings;
 }
 
@@ -149,7 +152,7 @@ ServerView ViewServer(const MetricSamples* before, const MetricSamples& now, dou
   view.backups = now.Value("sonde_backups");
   if (const double last = now.Value("sonde_backup_last_seconds"); last > 0)
     view.backup_age_seconds = std::max(now_seconds - last, 0.0);
-  view.warnings = Warnings(now);
+  view.warnings = Warnings(now, now_seconds);
   for (const MetricSample* const sample : now.Find("sonde_requests_load"))
     view.loads.push_back({std::string(sample->Label("kind")), sample->value});
   view.methods = Methods(before, now, seconds);

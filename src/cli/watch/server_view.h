@@ -40,7 +40,7 @@ struct ServerView {
   double connections = 0;
   double backups = 0;
   std::optional<double> backup_age_seconds;  // of the newest; unset: there is none
-  std::vector<std::string> warnings;         // "writes are stopped"; in words that follow the server's name
+  std::vector<std::string> warnings;         // the worst first (metrics/health.h)
   std::vector<Load> loads;
   std::vector<Method> methods;  // the busiest first
   std::vector<Table> tables;    // the busiest first

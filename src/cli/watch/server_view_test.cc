@@ -46,7 +46,7 @@ TEST(ServerView, ShowsRatesBetweenTwoAnswers) {
   EXPECT_EQ(view.backup_age_seconds, 30);
   ASSERT_EQ(view.loads.size(), 1u);
   EXPECT_EQ(view.loads[0].part, 0.5);
-  EXPECT_EQ(view.warnings, std::vector<std::string>{"the disk is full: writes are refused"});
+  EXPECT_EQ(view.warnings, std::vector<std::string>{"Writes are refused: the disk is full"});
   ASSERT_EQ(view.methods.size(), 1u) << "MutateRow had no calls meanwhile";
   EXPECT_EQ(view.methods[0].name, "ReadRows");
   EXPECT_DOUBLE_EQ(view.methods[0].per_second, 10);
