@@ -16,6 +16,7 @@ constexpr std::string_view kHeat = "bigtable.keyvisualizer.get";
 constexpr std::string_view kHeats = "bigtable.keyvisualizer.list";
 constexpr std::string_view kMetrics = "sonde.metrics.get";
 constexpr std::string_view kDebug = "sonde.debug.get";
+constexpr std::string_view kCancel = "sonde.requests.cancel";
 
 constexpr std::string_view kTableOfPath = "projects/{project}/instances/{instance}/tables/{table}";
 
@@ -36,6 +37,10 @@ constexpr std::array kHttpRules = {
     HttpRule{"GET", "/metrics", Door::kDecided, {kMetrics}, kWholeServer},
     HttpRule{"GET", "/api/v1/overview", Door::kDecided, {kDebug}, kWholeServer},
     HttpRule{"GET", "/api/v1/slow", Door::kDecided, {kDebug}, kWholeServer},
+    HttpRule{"GET", "/api/v1/running", Door::kDecided, {kDebug}, kWholeServer},
+    HttpRule{"POST", "/api/v1/running/cancel", Door::kDecided, {kCancel}, kWholeServer},
+    HttpRule{"GET", "/api/v1/errors", Door::kDecided, {kDebug}, kWholeServer},
+    HttpRule{"GET", "/api/v1/latency", Door::kDecided, {kDebug}, kWholeServer},
     HttpRule{"GET", "/api/v1/findings", Door::kDecided, {kHeats}, kWholeServer},
     HttpRule{"GET", "/api/v1/tables", Door::kDecided, {kList}, kWholeServer},
     HttpRule{"GET", "/api/v1/views", Door::kDecided, {kListLogical, kListMaterialized}, kWholeServer},

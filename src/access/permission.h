@@ -13,7 +13,7 @@
 namespace sonde {
 
 // Ascending by bytes.
-inline constexpr std::array<std::string_view, 94> kPermissionNames = {
+inline constexpr std::array<std::string_view, 95> kPermissionNames = {
     "bigtable.appProfiles.create",
     "bigtable.appProfiles.delete",
     "bigtable.appProfiles.get",
@@ -107,6 +107,7 @@ inline constexpr std::array<std::string_view, 94> kPermissionNames = {
     "sonde.backups.export",
     "sonde.debug.get",
     "sonde.metrics.get",
+    "sonde.requests.cancel",
     "sonde.server.reload",
 };
 static_assert(std::is_sorted(kPermissionNames.begin(), kPermissionNames.end()));

@@ -30,6 +30,7 @@
 #include "base/processors.h"
 #include "engine/rocks/files/disk_guard.h"
 #include "journal/journal.h"
+#include "metrics/latency_history.h"
 #include "server/admin_socket.h"
 #include "server/backup_calls.h"
 #include "server/certificates.h"
@@ -48,6 +49,7 @@
 #include "sql/view/view_definitions.h"
 #include "sql/view/view_upkeep.h"
 #include "tls/certificate_keeper.h"
+#include "upkeep/repeated_work.h"
 #include "wire/grpc_server.h"
 #include "work/idle_workers.h"
 
@@ -121,16 +123,19 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
                     const series::IngestService& ingest, LargeRoom* large_room,
                     const Certificates* certificates, const ServerAccess* access,
                     const ClockWatch* clock_watch, const sql::ViewUpkeep* views, const Journal* journal,
-                    const EndState* end) {
+                    const LatencyHistory* latency, const EndState* end) {
   return {.version = SONDE_VERSION,
           .started_seconds = absl::ToUnixSeconds(absl::Now()),
           .grpc_address = fmt::format("{}:{}", settings.host, server->port()),
           .data_dir = *settings.data_dir,
+          .durability = settings.durability,
           .memory_bytes = settings.memory_bytes,
           .tables = &store->tables(),
           .key_visualizer = store->key_visualizer(),
           .requests = server->request_metrics(),
           .queries = server->query_metrics(),
+          .latency = latency,
+          .grpc_calls = server->running_calls(),
           .under_way = {{"reads", &server->reads()},
                         {"writes", &server->writes()},
                         {"series_writes", &ingest.admission()}},
@@ -458,12 +463,22 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
   if (!ingest.ok()) return ingest.status();
   sql::BundleFinder bundles(&(*store)->tables().catalog());
   sql::SeriesFinder finder(&(*store)->tables());
+  absl::StatusOr<std::unique_ptr<LatencyHistory>> latency =
+      LatencyHistory::Open(std::filesystem::path(data_dir) / "latency", absl::ToUnixSeconds(absl::Now()));
+  if (!latency.ok()) return latency.status();
+  std::optional<RepeatedWork> latency_ticks(
+      std::in_place, absl::Seconds(LatencyHistory::kShortStep),
+      [latency = latency->get(), requests = (*server)->request_metrics()] {
+        latency->Tick(*requests, absl::ToUnixSeconds(absl::Now()));
+        return absl::OkStatus();
+      },
+      [](const absl::Status&) {});
   EndState end;
   ClockWatch clock_watch(absl::Now(), std::chrono::steady_clock::now());
   absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttp(
       settings,
       FactsOf(settings, store->get(), server->get(), **ingest, memory.room(), certificates->get(),
-              access->get(), &clock_watch, views.get(), journal->get(), &end),
+              access->get(), &clock_watch, views.get(), journal->get(), latency->get(), &end),
       SqlOf(settings, store->get(), server->get(), ingest->get(), &bundles, &finder, &spill, &end.is_ending),
       ingest->get(), **certificates, access->get());
   if (!http.ok()) return http.status();
@@ -501,6 +516,7 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
   if (admin.ok()) admin->reset();
   http->reset();
   memory.Stop();
+  latency_ticks.reset();
   ingest->reset();  // which refreshes the roll-ups that wait
   server->reset();
   views.reset();

@@ -20,6 +20,7 @@
 #include "web/login.h"
 #include "web/overview_api.h"
 #include "web/page.h"
+#include "web/requests_api.h"
 #include "web/slow_api.h"
 #include "web/tables_api.h"
 #include "web/views_api.h"
@@ -43,8 +44,25 @@ absl::Status CheckReady(Tables* tables, const std::function<bool()>& is_acceptin
   return tables->engine().ReadRecords("readyz", deadline).status();
 }
 
+RunningCallsAccess CallsOf(const std::shared_ptr<RunningRequests>& running) {
+  const auto list = [running](size_t calls_max) {
+    std::vector<RunningCall> calls;
+    for (RunningRequest& request : running->List()) {
+      if (calls.size() == calls_max) break;
+      calls.push_back({.name = std::move(request.name),
+                       .port = "http",
+                       .method = std::move(request.method),
+                       .principal = std::move(request.principal),
+                       .client = std::move(request.peer),
+                       .came = request.came});
+    }
+    return calls;
+  };
+  return {list, [running](const std::string& name) { return running->Cancel(name); }};
+}
+
 Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::IngestService* ingest,
-              ServerAccess* access) {
+              ServerAccess* access, const std::shared_ptr<RunningRequests>& running) {
   Router router;
   AddSession(&router);
   if (access != nullptr) {
@@ -63,6 +81,10 @@ Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::Inge
   AddPage(&router);
   AddOverviewApi(facts, &router);
   AddSlowApi(&facts.requests->slow_calls(), &router);
+  AddRequestsApi({.failed = &facts.requests->failed_calls(),
+                  .latency = facts.latency,
+                  .running = {facts.grpc_calls, CallsOf(running)}},
+                 &router);
   const auto declarations = std::make_shared<TableDeclarations>(tables);
   AddTablesApi(
       tables, facts.key_visualizer, facts.large_room,
@@ -108,26 +130,25 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& setti
   const HttpDoor* const door = access == nullptr ? nullptr : access->http_door();
   if (settings.no_http) return nullptr;
   const int wanted = settings.http_port.value_or(kHttpPortUsual);
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start({.host = settings.host,
-                                                                          .port = wanted,
-                                                                          .door = door,
-                                                                          .tls = certificates.provider(),
-                                                                          .counts = facts.http_counts,
-                                                                          .requests = sql.requests},
-                                                                         Routes(facts, sql, ingest, access));
+  const auto running = std::make_shared<RunningRequests>();
+  const auto start = [&](int port) {
+    return HttpServer::Start({.host = settings.host,
+                              .port = port,
+                              .door = door,
+                              .tls = certificates.provider(),
+                              .counts = facts.http_counts,
+                              .running = running,
+                              .requests = sql.requests},
+                             Routes(facts, sql, ingest, access, running));
+  };
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = start(wanted);
   if (server.ok()) return server;
   const std::string why(server.status().message());
   if (settings.http_port.has_value()) {
     return absl::FailedPreconditionError(
         fmt::format("--http-port {}: {}; give another, 0 for any that is free, or --no-http", wanted, why));
   }
-  server = HttpServer::Start({.host = settings.host,
-                              .port = 0,
-                              .door = door,
-                              .tls = certificates.provider(),
-                              .counts = facts.http_counts,
-                              .requests = sql.requests},
-                             Routes(facts, sql, ingest, access));
+  server = start(0);
   if (server.ok()) {
     spdlog::warn("http: {}; took port {} instead (--http-port chooses, --no-http does without)", why,
                  (*server)->port());

@@ -9,11 +9,13 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "metrics/health.h"
 #include "model/names.h"
 #include "web/http/query_reader.h"
 
@@ -117,6 +119,15 @@ Json FiguresToJson(const std::vector<Figure>& figures) {
 
 Json Methods(const RequestMetrics& requests) {
   Json methods = Json::array();
+  const auto by_code = [](const RequestMetrics::Method& method) {
+    Json codes = Json::object();
+    for (size_t code = 1; code < method.by_code.size(); ++code) {
+      if (method.by_code[code] == 0) continue;
+      codes[std::string(absl::StatusCodeToString(static_cast<absl::StatusCode>(code)))] =
+          method.by_code[code];
+    }
+    return codes;
+  };
   for (const RequestMetrics::Method& method : requests.Snapshot()) {
     const uint64_t all = method.requests();
     if (all == 0) continue;
@@ -124,6 +135,7 @@ Json Methods(const RequestMetrics& requests) {
     methods.push_back({{"name", method.name},
                        {"requests", all},
                        {"errors", all - method.by_code[0]},
+                       {"by_code", by_code(method)},
                        {"p50_ms", millis(0.5)},
                        {"p99_ms", millis(0.99)}});
   }
@@ -145,6 +157,29 @@ Json SlowQueries(const ServerFacts& facts) {
                     {"memory_bytes", query.memory_bytes}});
   }
   return slow;
+}
+
+// {"level": "well" | "warning" | "failing", "reasons": [texts, the worst first]}
+Json Health(const ServerFacts& facts, const std::vector<Figure>& figures, int64_t now_seconds) {
+  const auto largest = [&](std::string_view name) -> std::optional<double> {
+    std::optional<double> most;
+    const auto take = [&](double value) { most = std::max(most.value_or(value), value); };
+    if (name == "sonde_requests_load") {
+      for (const ServerFacts::UnderWay& kind : facts.under_way) take(kind.admission->Load());
+    }
+    for (const Figure& figure : figures) {
+      if (figure.name != name) continue;
+      for (const Figure::Sample& sample : figure.samples) take(sample.value);
+    }
+    return most;
+  };
+  Json texts = Json::array();
+  const char* level = "well";
+  for (const HealthReason& reason : FindHealthReasons(largest, static_cast<double>(now_seconds))) {
+    if (texts.empty()) level = reason.level == HealthReason::Level::kFailing ? "failing" : "warning";
+    texts.push_back(reason.text);
+  }
+  return {{"level", level}, {"reasons", std::move(texts)}};
 }
 
 std::string OverviewJson(const ServerFacts& facts) {
@@ -174,6 +209,8 @@ std::string OverviewJson(const ServerFacts& facts) {
       {"resident_bytes", ResidentBytes()},
       {"memory_bytes", facts.memory_bytes},
       {"cpu_seconds", CpuSeconds()},
+      {"health", Health(facts, figures, now)},
+      {"durability", facts.durability},
       {"figures", FiguresToJson(figures)},
       {"methods", Methods(*facts.requests)},
       {"slow_queries", SlowQueries(facts)},

@@ -12,8 +12,10 @@
 #include "base/large_room.h"
 #include "keyviz/key_visualizer.h"
 #include "metrics/figure.h"
+#include "metrics/latency_history.h"
 #include "metrics/query_metrics.h"
 #include "metrics/request_metrics.h"
+#include "metrics/running_calls.h"
 #include "table/change_streams.h"
 #include "table/tables.h"
 #include "web/http/http_counts.h"
@@ -26,11 +28,14 @@ struct ServerFacts {
   int64_t started_seconds = 0;  // since 1970
   std::string grpc_address;     // what clients connect to
   std::string data_dir;
+  std::string durability;     // "fsync", "os"
   uint64_t memory_bytes = 0;  // the budget
   Tables* tables = nullptr;
   KeyVisualizer* key_visualizer = nullptr;  // null when nobody watches
   const RequestMetrics* requests = nullptr;
   const QueryMetrics* queries = nullptr;
+  const LatencyHistory* latency = nullptr;
+  RunningCallsAccess grpc_calls;
   // The work that is under way and its limits, by kind: "reads", "writes", ...
   struct UnderWay {
     std::string kind;

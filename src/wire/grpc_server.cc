@@ -21,6 +21,7 @@
 #include "wire/admin/instance_admin_service.h"
 #include "wire/admin/table_admin_service.h"
 #include "wire/call/door.h"
+#include "wire/call/ended_call.h"
 #include "wire/call/not_built.h"
 #include "wire/call/service_names.h"
 #include "wire/data/change_streams.h"
@@ -258,6 +259,26 @@ rpc::ServerFacts GrpcServer::transport_facts() const { return parts_->server->fa
 bool GrpcServer::is_accepting() const { return parts_->server->is_accepting(); }
 RequestMetrics* GrpcServer::request_metrics() { return &parts_->metrics; }
 QueryMetrics* GrpcServer::query_metrics() { return &parts_->query_metrics; }
+RunningCallsAccess GrpcServer::running_calls() const {
+  const rpc::Server* const server = parts_->server.get();
+  const auto list = [server](size_t calls_max) {
+    std::vector<RunningCall> calls;
+    for (rpc::RunningCall& call : server->ListCalls(calls_max)) {
+      calls.push_back({.name = std::move(call.name),
+                       .port = "grpc",
+                       .method = call.path.substr(call.path.rfind('/') + 1),
+                       .resource = ParseRouting(call.routing).resource,
+                       .principal = std::move(call.caller),
+                       .client = std::move(call.peer),
+                       .came = call.came});
+    }
+    return calls;
+  };
+  const auto cancel = [server](const std::string& name) {
+    return server->CancelCall(name, "An operator of the server has cancelled the call");
+  };
+  return {list, cancel};
+}
 const Admission& GrpcServer::reads() const { return parts_->reads; }
 const Admission& GrpcServer::writes() const { return parts_->writes; }
 CommitLine* GrpcServer::commit_line() { return &parts_->commit_line; }

@@ -14,6 +14,7 @@
 #include "metrics/figure.h"
 #include "metrics/query_metrics.h"
 #include "metrics/request_metrics.h"
+#include "metrics/running_calls.h"
 #include "rpc/server.h"
 #include "sql/bind/binder.h"
 #include "sql/spill/spill_space.h"
@@ -104,6 +105,8 @@ class GrpcServer {
   // Where requests are counted, those of other ports, too.
   RequestMetrics* request_metrics();
   QueryMetrics* query_metrics();
+  // The calls that are under way.  The functions may be called as long as the server lives.
+  RunningCallsAccess running_calls() const;
   // The reads and the writes that are under way, and their limits.
   const Admission& reads() const;
   const Admission& writes() const;

@@ -184,6 +184,16 @@ void SqlAnswer::Record(const absl::Status& status) {
   const uint64_t rows_scanned = execution_ == nullptr ? 0 : execution_->rows_scanned();
   execution_.reset();  // gives its memory back
   service_.requests->Record(kMethod, status.code(), absl::ToInt64Microseconds(now - came_));
+  if (!status.ok() && !absl::IsCancelled(status)) {
+    service_.requests->failed_calls()->Record(
+        {.ended = now,
+         .method = kMethod,
+         .code = status.code(),
+         .message = std::string(status.message()),
+         .request = caller_.tag.id,
+         .resource = fmt::format("projects/{}/instances/{}", request_.project, request_.instance),
+         .principal = caller_.principal});
+  }
   if (service_.requests->slow_calls()->Wants(now - came_, now)) {
     service_.requests->slow_calls()->Record(
         {.ended = now,

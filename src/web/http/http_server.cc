@@ -12,6 +12,7 @@
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -142,6 +143,22 @@ bool SendResponse(HttpResponse response, const ResponseForm& form, const HttpReq
   return true;
 }
 
+// By this name the route's requests are counted.
+std::string NameOf(const Route& route) {
+  return route.counted_as.empty() ? route.method + " " + route.path : route.counted_as;
+}
+
+// The text of an error: of our own form, of Prometheus' and Influx' (an "error" that is a text), or as it is.
+std::string MessageOf(const HttpResponse& response) {
+  const auto json = nlohmann::json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("error")) return response.body;
+  const auto& error = json["error"];
+  if (error.is_string()) return error.get<std::string>();
+  if (error.is_object() && error.contains("message") && error["message"].is_string())
+    return error["message"].get<std::string>();
+  return response.body;
+}
+
 class HttpScope final : public RequestScope {
  public:
   explicit HttpScope(const HttpRequest& request) : request_(request) {}
@@ -161,6 +178,7 @@ struct HttpServer::Parts {
   const HttpDoor* door = nullptr;
   bool has_tls = false;
   std::shared_ptr<HttpCounts> counts;
+  std::shared_ptr<RunningRequests> running;
   RequestMetrics* requests = nullptr;
   std::unique_ptr<Lobby> lobby;
   std::unique_ptr<WorkQueue> queue;
@@ -208,18 +226,28 @@ struct HttpServer::Parts {
     return true;
   }
 
-  // `form->closes` is set where the body was not read.
-  HttpResponse Answer(RequestHead* head, Connection* connection, ResponseForm* form) const {
+  // `form->closes` is set where the body was not read.  `number`: the request's number in the list, once a handler works at it.
+  HttpResponse Answer(RequestHead* head, Connection* connection, ResponseForm* form,
+                      std::optional<uint64_t>* number) const {
     HttpRequest& request = head->request;
     request.peer = connection->peer();
     request.peer_certificate = connection->peer_certificate();
-    request.is_client_gone = [socket = connection->socket()] { return IsClosed(socket); };
+    const auto is_cancelled = std::make_shared<std::atomic<bool>>(false);
+    request.is_client_gone = [socket = connection->socket(), is_cancelled] {
+      return is_cancelled->load(std::memory_order_acquire) || IsClosed(socket);
+    };
     HttpResponse response;
     Router::Match match;
     bool body_is_read = !head->HasBody();
     if (!AnswerEarly(&request, &match, &response)) {
       const Route& route = *match.route;
       request.parts = std::move(match.parts);
+      *number = running->Enter({.name = request.tag.id,
+                                .method = NameOf(route),
+                                .peer = request.peer,
+                                .principal = request.principal == nullptr ? "" : request.principal->member,
+                                .came = absl::Now()},
+                               is_cancelled);
       absl::StatusOr<ByteSource> source = BodyOf(*head, route, connection, request.count_bytes);
       if (!source.ok()) {
         response = ErrorResponse(415, "INVALID_ARGUMENT", std::string(source.status().message()));
@@ -288,9 +316,13 @@ struct HttpServer::Parts {
         fmt::format("{:x}", next_request.fetch_add(1, std::memory_order_relaxed)));
     const HttpScope scope(head.request);
     ResponseForm form{head.is_http_1_0, head.is_head_only, !head.keeps_open};
+    std::optional<uint64_t> number;
+    const auto leave = absl::MakeCleanup([&] {
+      if (number.has_value()) running->Leave(*number);
+    });
     HttpResponse response;
     try {
-      response = Answer(&head, connection, &form);
+      response = Answer(&head, connection, &form, &number);
     } catch (const std::exception& error) {
       response = AnswerMistake(head.request, error.what());
       form.closes = true;
@@ -301,23 +333,31 @@ struct HttpServer::Parts {
     form.closes = form.closes || (response.stream && form.is_http_1_0);
     counts->AddAnswer(response.code);
     const int http_code = response.code;
+    const std::string message = http_code >= 400 ? MessageOf(response) : std::string();
     if (!SendResponse(std::move(response), form, head.request, connection))
       counts->AddCut(HttpCounts::Cut::kBrokenOff);
     connection->Send();
-    Count(head.request, http_code, std::chrono::steady_clock::now() - begin);
+    Count(head.request, http_code, message, std::chrono::steady_clock::now() - begin);
   }
 
   // An answer that is made as it is sent has ended only now.
-  void Count(const HttpRequest& request, int http_code, std::chrono::steady_clock::duration took) const {
+  void Count(const HttpRequest& request, int http_code, const std::string& message,
+             std::chrono::steady_clock::duration took) const {
     if (requests == nullptr) return;
     const Router::Match match = router.Find(request.method, request.path);
     if (match.route != nullptr && !match.route->is_counted) return;
-    const std::string name = match.route == nullptr ? "other paths"
-                             : !match.route->counted_as.empty()
-                                 ? match.route->counted_as
-                                 : match.route->method + " " + match.route->path;
+    const std::string name = match.route == nullptr ? "other paths" : NameOf(*match.route);
     requests->Record(name, CodeOfHttp(http_code),
                      std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+    if (http_code < 400) return;
+    requests->failed_calls()->Record(
+        {.ended = absl::Now(),
+         .method = name,
+         .code = CodeOfHttp(http_code),
+         .message = message,
+         .request = request.tag.id,
+         .principal = request.principal == nullptr ? "" : request.principal->member,
+         .client = request.peer});
   }
 
   bool IsForWatchers(const HttpRequest& request) const {
@@ -356,6 +396,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const HttpServerOp
   auto parts = std::make_unique<Parts>();
   parts->router = std::move(router);
   parts->counts = options.counts;
+  parts->running = options.running;
   parts->requests = options.requests;
   parts->door = options.door;
   parts->has_tls = static_cast<bool>(options.tls);

@@ -21,6 +21,7 @@
 #include "web/http/http_counts.h"
 #include "web/http/http_door.h"
 #include "web/http/router.h"
+#include "web/http/running_requests.h"
 
 namespace sonde {
 
@@ -37,7 +38,9 @@ struct HttpServerOptions {
   // The certificate of a connection that begins now; any thread calls it.  Empty: no TLS is spoken.
   std::function<std::shared_ptr<const tls::Context>()> tls;
   std::shared_ptr<HttpCounts> counts = std::make_shared<HttpCounts>();
-  // Where requests are counted by route; null: nowhere.  Must outlive the server.
+  // Where requests are listed while their handlers work at them.
+  std::shared_ptr<RunningRequests> running = std::make_shared<RunningRequests>();
+  // Where requests are counted by route, and noted if they failed; null: nowhere.  Must outlive the server.
   RequestMetrics* requests = nullptr;
 };
 

@@ -152,7 +152,7 @@ void RequestHandler::Count(const absl::Status& status, size_t answer_bytes) {
   AddServerMetadata(call_, came_, status);
   EndCall(*call_,
           {.method = method_.name,
-           .code = status.code(),
+           .status = status,
            .came = came_,
            .cost = {.queued = queued_, .bytes = static_cast<int64_t>(answer_bytes)}},
           method_.metrics);

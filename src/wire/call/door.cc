@@ -17,6 +17,7 @@
 #include "base/format.h"
 #include "wire/call/call_tag.h"
 #include "wire/call/calls.h"
+#include "wire/call/ended_call.h"
 #include "wire/call/grpc_status.h"
 #include "wire/call/not_built.h"
 #include "wire/call/request_fields.h"
@@ -133,13 +134,17 @@ class GuardedCall final : public rpc::Call, public CallAccess {
   // The door's own end of a call whose handler has not been asked, or has not begun to answer.
   void Refuse(const absl::Status& status) {
     AddServerMetadata(call_, came_, status);
-    const RequestMetrics* const metrics = door_->options().metrics;
+    RequestMetrics* const metrics = door_->options().metrics;
     if (metrics != nullptr) {
-      door_->options().metrics->Record(AfterSlash(method_.path), status.code(),
-                                       absl::ToInt64Microseconds(absl::Now() - came_));
+      const std::string_view method = AfterSlash(method_.path);
+      metrics->Record(method, status.code(), absl::ToInt64Microseconds(absl::Now() - came_));
+      NoteFailure(*call_, method, status, caller(), metrics);
     }
     call_->Finish(ToCallStatus(status));
   }
+
+  // Empty: not known yet.
+  std::string caller() const { return principal_ == nullptr ? std::string() : principal_->member; }
 
   // --- CallAccess
   const Principal& principal() const override { return *principal_; }
@@ -329,6 +334,7 @@ class GuardedHandler final : public rpc::Handler {
     is_refused_ = true;
     call_.Refuse(absl::UnavailableError("The server is ending"));
   }
+  std::string Caller() const override { return call_.caller(); }
 
  private:
   // Ends a call of several messages, of which some may have been answered, with the door's end.

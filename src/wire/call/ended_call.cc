@@ -56,23 +56,40 @@ RoutedTo ParseRouting(std::string_view header) {
   return to;
 }
 
+void NoteFailure(const rpc::Call& call, std::string_view method, const absl::Status& status,
+                 std::string principal, RequestMetrics* metrics) {
+  // A client that gives up has not met a fault.
+  if (status.ok() || absl::IsCancelled(status)) return;
+  metrics->failed_calls()->Record(
+      {.ended = absl::Now(),
+       .method = std::string(method),
+       .code = status.code(),
+       .message = std::string(status.message()),
+       .request = TagOf(call).id,
+       .resource = ParseRouting(call.FindMetadata("x-goog-request-params").value_or("")).resource,
+       .principal = std::move(principal),
+       .client = call.peer()});
+}
+
 void EndCall(const rpc::Call& call, const EndedCall& ended, RequestMetrics* metrics) {
   const absl::Time now = absl::Now();
   const absl::Duration took = now - ended.came;
-  metrics->Record(ended.method, ended.code, absl::ToInt64Microseconds(took));
+  metrics->Record(ended.method, ended.status.code(), absl::ToInt64Microseconds(took));
+  const CallAccess* const access = AccessOf(call);
+  const auto principal = [&] { return access == nullptr ? std::string() : access->principal().member; };
+  if (!ended.status.ok()) NoteFailure(call, ended.method, ended.status, principal(), metrics);
   if (!metrics->slow_calls()->Wants(took, now)) return;
   RequestTag tag = TagOf(call);
   RoutedTo to = ParseRouting(call.FindMetadata("x-goog-request-params").value_or(""));
-  const CallAccess* const access = AccessOf(call);
   metrics->slow_calls()->Record({.ended = now,
                                  .took = took,
                                  .method = std::string(ended.method),
-                                 .code = ended.code,
+                                 .code = ended.status.code(),
                                  .request = std::move(tag.id),
                                  .trace = std::move(tag.trace),
                                  .resource = std::move(to.resource),
                                  .app_profile = std::move(to.app_profile),
-                                 .principal = access == nullptr ? "" : access->principal().member,
+                                 .principal = principal(),
                                  .filter = std::string(ended.filter),
                                  .cost = ended.cost});
 }

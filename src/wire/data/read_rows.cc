@@ -409,7 +409,7 @@ class ReadRowsHandler final : public rpc::Handler, public StalledReads::Read {
       cost.cells = stats.cells_returned;
     }
     EndCall(*call_,
-            {.method = kMethod, .code = status.code(), .came = came_, .filter = filter_shape_, .cost = cost},
+            {.method = kMethod, .status = status, .came = came_, .filter = filter_shape_, .cost = cost},
             metrics_);
   }
 

@@ -448,7 +448,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
       query_metrics_.Record(std::move(query));
     }
     stream_.reset();  // gives its memory back to place_
-    EndCall(*call_, {.method = kMethod, .code = status.code(), .came = came_, .cost = cost}, metrics_);
+    EndCall(*call_, {.method = kMethod, .status = status, .came = came_, .cost = cost}, metrics_);
     AddMetadata(status);
     if (last.has_value()) return call_->WriteAndFinish(*std::move(last), ToCallStatus(status));
     call_->Finish(ToCallStatus(status));
