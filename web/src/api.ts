@@ -17,10 +17,11 @@ export interface Finding {
   start_key: string; end_key: string; title: string; text: string; remedy: string;
   cure: string | null; declaration: string | null;
 }
-export interface Method { name: string; requests: number; errors: number; p50_ms: number; p99_ms: number }
+export interface Method { name: string; requests: number; errors: number; by_code: Record<string, number>; p50_ms: number; p99_ms: number }
+export interface Health { level: "well" | "warning" | "failing"; reasons: string[] }
 export interface Overview {
   version: string; now_seconds: number; started_seconds: number; grpc_address: string; data_dir: string;
-  watches_keys: boolean; tables: number; table_bytes: number; resident_bytes: number; memory_bytes: number;
+  durability: string; health: Health; watches_keys: boolean; tables: number; table_bytes: number; resident_bytes: number; memory_bytes: number;
   cpu_seconds: number; figures: Record<string, Figure>; methods: Method[]; seconds: number[][]; slow_queries: SlowQuery[];
 }
 export interface SlowQuery {

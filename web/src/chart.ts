@@ -29,7 +29,17 @@ export interface ChartOptions {
 
 export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 export const palette = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6", "--line-7", "--line-8"];
-export const lineColour = (index: number): string => colour(palette[index % palette.length]);
+// Between two colours of the form #rrggbb.
+function mixed(one: string, other: string, part: number): string {
+  const parts = (text: string) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
+  const [a, b] = [parts(one), parts(other)];
+  return `#${a.map((value, i) => Math.round(value + (b[i] - value) * part).toString(16).padStart(2, "0")).join("")}`;
+}
+// Of 24 lines each has a colour of its own: the eight of the theme, then these nearer to the ink, then nearer to the card.
+export function lineColour(index: number): string {
+  const own = colour(palette[index % palette.length]), turn = Math.floor(index / palette.length) % 3;
+  return turn === 0 ? own : mixed(own, colour(turn === 1 ? "--ink" : "--card"), turn === 1 ? 0.5 : 0.4);
+}
 
 function panning(zoom?: (from: number, to: number) => void): uPlot.Plugin {
   return {

@@ -5,7 +5,11 @@ import { address } from "./page";
 
 const marks = { info: "i", warning: "!", critical: "‼" };
 
-export function findingCards(findings: Finding[], withTable: boolean): HTMLElement {
+// Where the finding was seen. A finding about all keys has no range.
+export interface Place { from: number; to: number }
+
+// `look`: shows the finding's keys on the map beside it; without it, a link leads to the map.
+export function findingCards(findings: Finding[], place: Place, look?: (finding: Finding) => void): HTMLElement {
   if (findings.length === 0) {
     return empty("Nothing to report", "No known pattern was found in what was read and written in this time.");
   }
@@ -14,10 +18,13 @@ export function findingCards(findings: Finding[], withTable: boolean): HTMLEleme
       h("span", { class: "mark", "aria-label": finding.severity }, marks[finding.severity]),
       h("div", {},
         h("h3", {}, finding.title,
-          withTable && h("a", { class: "chip", href: address("/keys", { table: finding.table, metric: finding.metric ?? undefined }) },
-            finding.table.split("/").pop() ?? "")),
+          !look && h("a", { class: "chip", href: address("/keys", { table: finding.table, metric: finding.metric ?? undefined, from: place.from, to: place.to,
+            start: finding.start_key, end: finding.end_key }) }, finding.table.split("/").pop() ?? "")),
         h("p", {}, finding.text),
         h("p", { class: "remedy" }, finding.remedy),
+        h("p", { class: "ways" },
+          look && h("button", { type: "button", onclick: () => look(finding) }, "Show on the map"),
+          (finding.start_key || finding.end_key) && h("a", { href: address("/tables", { table: finding.table, start: finding.start_key, end: finding.end_key }) }, "Rows of these keys")),
         finding.cure && h("p", { class: "cure" }, "In the declaration: ", h("code", {}, finding.cure)),
         finding.declaration && h("details", {}, h("summary", {}, "The whole declaration with this change"),
           h("button", { type: "button", onclick: () => save("declaration.yaml", new Blob([finding.declaration!], { type: "application/yaml" })) }, "Save"),

@@ -42,7 +42,7 @@ function draw(): void {
   const { path } = route();
   const page = pages.find(([one]) => one === path) ?? pages[0];
   show(links, pages.map(([one, name, mark]) => h("a", { href: `#${one}`, "aria-current": one === page[0] && "page" }, icon(mark), h("span", {}, name))));
-  document.title = `${page[1]} · Sonde`;
+  document.title = `${location.host} · ${page[1]} · Sonde`;
   current?.leave();
   current = page[3]();
   show(content, current.element);

@@ -1,11 +1,12 @@
 // The key visualizer: time across, keys down.
 import { get, tablePath, type Finding, type HeatMap, type Overview, type Table } from "../api";
+import { colour } from "../chart";
 import { empty, field, h, problem, save, select, show } from "../dom";
 import { findingCards } from "../findings";
 import { duration, metricText, number } from "../format";
 import { palette, render, scaleOf } from "../heat";
 import { findTables, noTable } from "../named_table";
-import { every, remember, route, type Page } from "../page";
+import { address, every, remember, route, type Page } from "../page";
 import { theme } from "../theme";
 import { clock, zoneName } from "../time";
 
@@ -47,8 +48,12 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
   const overlay = h("div", { class: "selection", hidden: true });
   const tip = h("div", { class: "tip", role: "status", hidden: true });
   const keyAxis = h("div", { class: "key-axis", "aria-hidden": "true" }), timeAxis = h("div", { class: "time-axis", "aria-hidden": "true" });
+  const metricBox = select(metrics, metric, (value) => { metric = value; refresh(); });
   const legend = h("div", { class: "ramp" }), message = h("div"), findings = h("div"), crumbs = h("div", { class: "crumbs" });
-  const frame = h("div", { class: "heat-frame" }, keyAxis, h("div", { class: "heat-place" }, canvas, overlay, tip), h("span"), timeAxis);
+  // Sums along the edges: of each time above, of each range of keys at the right.
+  const timeSums = h("canvas", { class: "sums", "aria-hidden": "true" }), keySums = h("canvas", { class: "sums", "aria-hidden": "true" });
+  let pinned = false;
+  const frame = h("div", { class: "heat-frame" }, h("span"), timeSums, h("span"), keyAxis, h("div", { class: "heat-place" }, canvas, overlay, tip), keySums, h("span"), timeAxis);
 
   const paint = () => {
     if (!map) return;
@@ -69,9 +74,34 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
       context.lineWidth = Math.max(ratio, 1);
       context.strokeRect(column * width, row * height, Math.max(width, 3), Math.max(height, 3));
     }
+    paintSums();
     const colours = palette(theme());
     const css = Array.from({ length: 9 }, (_, i) => { const c = colours[Math.round((i * 255) / 8)]; return `rgb(${c & 255},${(c >> 8) & 255},${(c >> 16) & 255})`; });
     show(legend, h("small", {}, "0"), h("i", { style: `background:linear-gradient(90deg,${css.join(",")})` }), h("small", {}, `${metricText(metric, scale)}${metric.includes("latency") || metric === "size" ? "" : ` in ${duration(map.column_seconds)}`}`));
+  };
+
+  const paintSums = () => {
+    const rows = map!.row_starts.length, columns = map!.columns;
+    const ofTime = new Array<number>(columns).fill(0), ofKeys = new Array<number>(rows).fill(0);
+    map!.values.forEach((value, i) => { ofTime[Math.floor(i / rows)] += value; ofKeys[i % rows] += value; });
+    const bars = (sums: HTMLCanvasElement, values: number[], across: boolean) => {
+      const ratio = devicePixelRatio || 1, box = sums.getBoundingClientRect();
+      sums.width = Math.max(Math.round(box.width * ratio), 1);
+      sums.height = Math.max(Math.round(box.height * ratio), 1);
+      const context = sums.getContext("2d")!, most = Math.max(...values, 1e-9);
+      context.fillStyle = colour("--line-1");
+      values.forEach((value, i) => {
+        const begin = i / values.length, size = 1 / values.length;
+        if (across) context.fillRect(begin * sums.width, sums.height * (1 - value / most), Math.max(size * sums.width, 1), sums.height);
+        else context.fillRect(0, begin * sums.height, (sums.width * value) / most, Math.max(size * sums.height, 1));
+      });
+    };
+    // Latencies do not add up.
+    const has_sums = !metric.startsWith("latency");
+    for (const sums of [timeSums, keySums]) sums.style.visibility = has_sums ? "" : "hidden";
+    if (!has_sums) return;
+    bars(timeSums, ofTime, true);
+    bars(keySums, ofKeys, false);
   };
 
   const axes = () => {
@@ -85,7 +115,7 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
     const parts = Math.min(Math.max(Math.floor(canvas.clientWidth / 130), 1), 6);
     show(timeAxis, Array.from({ length: parts + 1 }, (_, i) => h("span", { style: `left:${(100 * i) / parts}%` },
       `${clock(map!.start_seconds + (span * i) / parts, span)}${i === parts ? ` ${zoneName(map!.start_seconds)}` : ""}`)));
-    canvas.setAttribute("aria-label", `${metric} of ${table.split("/").pop()}: ${rows} ranges of keys by ${map.columns} times. Arrows move from cell to cell, Enter zooms in, Escape zooms out.`);
+    canvas.setAttribute("aria-label", `${metric} of ${table.split("/").pop()}: ${rows} ranges of keys by ${map.columns} times. Arrows move from cell to cell, the blank offers its rows, Enter zooms in, Escape zooms out.`);
   };
 
   const trail = () => {
@@ -125,15 +155,21 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
     const to = view.to ?? Math.floor(Date.now() / 1000);
     try {
       const answer = await get<{ findings: Finding[] }>(tablePath(table, "/findings"), { from: view.from ?? to - Math.max(Number(seconds), 60), to });
-      show(findings, findingCards(answer.findings, false));
+      const place = { from: view.from ?? to - Number(seconds), to };
+      show(findings, findingCards(answer.findings, place, (finding) => {
+        if (finding.metric) metric = finding.metric;
+        metricBox.value = metric;
+        look({ ...place, start: finding.start_key, end: finding.end_key });
+        canvas.scrollIntoView({ block: "nearest" });
+      }));
     } catch (error) {
       show(findings, problem(error));
     }
   };
   const store = (how: "step" | "replace") => remember("/keys", { table, metric, window: seconds, from: view.from, to: view.to, start: view.start, end: view.end }, how);
   const refresh = (how: "step" | "replace" = "step") => { store(how); trail(); void load(); void loadFindings(); };
-  const look = (next: View) => { past.push(view); view = next; cursor = undefined; tip.hidden = true; refresh(); };
-  const back = () => { view = past.pop() ?? { start: "", end: "" }; cursor = undefined; tip.hidden = true; refresh(); };
+  const look = (next: View) => { past.push(view); view = next; cursor = undefined; pinned = false; tip.hidden = true; refresh(); };
+  const back = () => { view = past.pop() ?? { start: "", end: "" }; cursor = undefined; pinned = false; tip.hidden = true; refresh(); };
 
   const cellAt = (event: MouseEvent): [number, number] | undefined => {
     if (!map) return undefined;
@@ -148,7 +184,10 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
     show(tip, h("strong", {}, metricText(metric, value)), ` ${metrics.find(([name]) => name === metric)?.[1] ?? metric}`,
       h("div", {}, metric === "size" ? "now, about" : `${clock(at)}, ${duration(map.column_seconds)}`),
       h("div", {}, "from ", h("code", {}, map.row_starts[row] || "the first key")), h("div", {}, "to ", h("code", {}, endOf(row) || "the last key")),
-      h("div", { class: "muted" }, map.row_keys[row] === 0 ? "no keys in use seen" : `about ${number(map.row_keys[row])} keys in use`));
+      h("div", { class: "muted" }, map.row_keys[row] === 0 ? "no keys in use seen" : `about ${number(map.row_keys[row])} keys in use`),
+      pinned && h("div", { class: "ways" }, h("a", { href: address("/tables", { table, start: map.row_starts[row], end: endOf(row) }) }, "Rows of this range"),
+        h("button", { type: "button", onclick: () => zoom([column, row], [column, row]) }, "Zoom in"), h("button", { type: "button", onclick: unpin }, "Close")));
+    tip.classList.toggle("pinned", pinned);
     const place = canvas.getBoundingClientRect();
     const x = ((column + 0.5) / map.columns) * place.width, y = ((row + 0.5) / map.row_starts.length) * place.height;
     tip.hidden = false;
@@ -163,8 +202,11 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
     look({ from: map.start_seconds + first * map.column_seconds, to: map.start_seconds + (last + 1) * map.column_seconds, start: map.row_starts[top], end: endOf(bottom) });
   };
 
-  canvas.addEventListener("mousemove", (event) => { const cell = cellAt(event); if (cell) tell(cell); });
-  canvas.addEventListener("mouseleave", () => { tip.hidden = true; });
+  const unpin = () => { pinned = false; tip.hidden = true; canvas.focus(); };
+  // A click, or the blank, keeps the tip where it is, with what can be done with its cell.
+  const pin = (cell: [number, number]) => { pinned = true; cursor = cell; paint(); tell(cell); };
+  canvas.addEventListener("mousemove", (event) => { const cell = cellAt(event); if (cell && !pinned) tell(cell); });
+  canvas.addEventListener("mouseleave", () => { if (!pinned) tip.hidden = true; });
   canvas.addEventListener("dblclick", back);
   canvas.addEventListener("mousedown", (down) => {
     const from = cellAt(down);
@@ -183,6 +225,7 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
       overlay.hidden = true;
       const to = cellAt(event);
       if (from && to && Math.abs(down.clientX - event.clientX) + Math.abs(down.clientY - event.clientY) > 8) zoom(from, to);
+      else if (to && event.button === 0) pin(to);
     };
     addEventListener("mousemove", move);
     addEventListener("mouseup", up);
@@ -197,6 +240,11 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
       cursor = [Math.min(Math.max(column + step[0], 0), map.columns - 1), Math.min(Math.max(row + step[1], 0), rows - 1)];
       paint();
       tell(cursor);
+    } else if (event.key === " " && cursor) {
+      pin(cursor);
+      tip.querySelector("a")?.focus();
+    } else if (event.key === "Escape" && pinned) {
+      unpin();
     } else if (event.key === "Enter" && cursor) {
       const w = Math.ceil(map.columns / 8), t = Math.ceil(rows / 8);
       zoom([Math.max(column - w, 0), Math.max(row - t, 0)], [Math.min(column + w, map.columns - 1), Math.min(row + t, rows - 1)]);
@@ -220,7 +268,7 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
   return h("div", { class: "keys" },
     h("div", { class: "controls" },
       field("Table", select(tables.map((one) => [one.name, one.id]), table, (value) => { table = value; past.length = 0; view = { start: "", end: "" }; refresh(); })),
-      field("Metric", select(metrics, metric, (value) => { metric = value; refresh(); })),
+      field("Metric", metricBox),
       field("Time", select(windows, seconds, (value) => { seconds = value; view = { ...view, from: undefined, to: undefined }; refresh(); })),
       field("Brightness", brightnessControl),
       h("label", { class: "toggle" }, h("input", { type: "checkbox", checked: live, onchange: (event: Event) => { live = (event.target as HTMLInputElement).checked; } }), "live"),

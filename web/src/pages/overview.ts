@@ -5,6 +5,9 @@ import { chart, fit } from "../chart";
 import { empty, h, problem, show } from "../dom";
 import { findingCards } from "../findings";
 import { bytes, duration, micros, number } from "../format";
+import { firstSteps } from "../overview/first_steps";
+import { latencyCard } from "../overview/latency";
+import { errorsCard, runningCard } from "../overview/requests";
 import { address, every, type Page } from "../page";
 import { clock } from "../time";
 
@@ -103,12 +106,32 @@ function usedSince(before: Sample | undefined, now: Sample): number | undefined 
   return (now.cpu_seconds - before.cpu_seconds) / Math.max((now.at_ms - before.at_ms) / 1000, 0.1);
 }
 
-const windowSeconds = 300;
+const windowSeconds = 300, findingSeconds = 600;
+
+// One line: how the server is, and which one it is.
+function healthLine(overview: Overview): (HTMLElement | string)[] {
+  const { level, reasons } = overview.health;
+  const words = level === "well" ? "Writes and reads go through" : reasons[0];
+  return [
+    h("strong", { class: level }, h("i", { "aria-hidden": "true" }), words),
+    ...(reasons.length > 1 ? [h("details", {}, h("summary", {}, `${reasons.length - 1} more`), h("ul", {}, reasons.slice(1).map((one) => h("li", {}, one))))] : []),
+    h("span", { class: "muted" }, [`version ${overview.version}`, `gRPC ${overview.grpc_address}`, `data in ${overview.data_dir}`,
+      overview.durability === "os" ? "durability os: a power cut may lose the last seconds" : "every write is on disk before it is acknowledged"].join(" · ")),
+  ];
+}
+
+// The address keeps the page's place; a link into the page only moves there.
+function toErrors(event: Event): void {
+  event.preventDefault();
+  document.getElementById("errors")?.scrollIntoView({ behavior: "smooth" });
+}
 
 export function overviewPage(): Page {
   const tiles = h("section", { class: "tiles", "aria-label": "Now" });
+  const health = h("section", { class: "health", role: "status", "aria-label": "Health", "data-part": "health" });
+  const begin = h("div");
   const throughput = h("div", { class: "chart", "data-chart": "throughput" });
-  const latency = h("div", { class: "chart", "data-chart": "latency" });
+  const latency = latencyCard(), running = runningCard(), errors = errorsCard();
   const findings = h("section", { class: "card" });
   const methods = h("section", { class: "card" });
   const slow = h("section", { class: "card", "data-part": "slow" });
@@ -117,10 +140,17 @@ export function overviewPage(): Page {
   const engine = h("section", { class: "card", "data-part": "engine" });
   const message = h("div");
   let charts: uPlot[] = [];
+  let healthShown = "", beginShown = "";
   let slowShown = "";
   let sample: Sample | undefined;
 
   const draw = (overview: Overview) => {
+    const told = JSON.stringify([overview.health, overview.version, overview.durability]);
+    if (told !== healthShown) show(health, ...healthLine(overview));
+    healthShown = told;
+    const beginning = overview.tables === 0 ? overview.grpc_address : "";
+    if (beginning !== beginShown) show(begin, overview.tables === 0 && firstSteps(overview));
+    beginShown = beginning;
     const { times, rows } = dense(overview, windowSeconds);
     const column = (index: number) => rows.map((row) => row[index]);
     const recent = rows.slice(-10);
@@ -136,18 +166,14 @@ export function overviewPage(): Page {
       tile("Stored", bytes(overview.table_bytes), `about, cells of ${overview.tables} ${overview.tables === 1 ? "table" : "tables"}`),
       tile("Memory", bytes(overview.resident_bytes), `budget ${bytes(overview.memory_bytes)}`),
       tile("Processor", used === undefined ? "—" : `${Math.round(used * 100)}%`, `up for ${duration(overview.now_seconds - overview.started_seconds)}`));
-    const first = charts.length === 0;
-    const latencies = rows.map((row) => (row[5] > 0 ? row[6] / row[5] : null));
-    if (first) {
+    if (charts.length === 0) {
       charts = [
         chart(throughput, times, [
           { label: "rows read a second", values: column(1), fill: true },
-          { label: "rows written a second", values: column(2), fill: true }], { height: 220, text: number, sync: "overview", zero: true }),
-        chart(latency, times, [{ label: "mean latency", values: latencies, colour: undefined }], { height: 220, text: micros, sync: "overview", zero: true }),
+          { label: "rows written a second", values: column(2), fill: true }], { height: 264, text: number, zero: true }),
       ];
     } else {
       charts[0].setData([times, column(1), column(2)]);
-      charts[1].setData([times, latencies]);
     }
     show(memory, h("h2", {}, "Memory", h("small", {}, `by user, of ${bytes(overview.memory_bytes)}`)), memoryBars(overview));
     show(engine, h("h2", {}, "In the background", h("small", {}, h("a", { href: "/metrics" }, "all figures"))),
@@ -161,7 +187,8 @@ export function overviewPage(): Page {
           h("th", { class: index > 0 && "number" }, text)))),
         h("tbody", {}, overview.methods.map((method) => h("tr", {},
           h("td", { class: "name" }, method.name), h("td", { class: "number" }, number(method.requests)),
-          h("td", { class: method.errors > 0 ? "number bad" : "number" }, number(method.errors)),
+          h("td", { class: "number", title: Object.entries(method.by_code).map(([code, count]) => `${code}: ${number(count)}`).join("\n") || undefined },
+            method.errors > 0 ? h("a", { class: "bad", href: "#errors", onclick: toErrors }, number(method.errors)) : "0"),
           h("td", { class: "number" }, micros(method.p50_ms * 1000)), h("td", { class: "number" }, micros(method.p99_ms * 1000)))))),
       pointCounts(overview));
   };
@@ -178,7 +205,7 @@ export function overviewPage(): Page {
     try {
       const [found, tables] = await Promise.all([
         get<{ findings: Finding[] }>("/api/v1/findings"), get<{ tables: Table[] }>("/api/v1/tables")]);
-      show(findings, h("h2", {}, "Findings", h("small", {}, "of the last ten minutes")), findingCards(found.findings, true));
+      show(findings, h("h2", {}, "Findings", h("small", {}, "of the last ten minutes")), findingCards(found.findings, { from: Math.floor(Date.now() / 1000) - findingSeconds, to: Math.floor(Date.now() / 1000) }));
       const largest = [...tables.tables].sort((a, b) => b.bytes - a.bytes).slice(0, 10);
       const most = Math.max(...largest.map((table) => table.bytes), 1);
       show(storage, h("h2", {}, "Storage", h("small", {}, "bytes on disk and in memory, about")), largest.length === 0 ? h("p", { class: "muted" }, "No tables yet.")
@@ -190,16 +217,16 @@ export function overviewPage(): Page {
       // The faster of the two says so.
     }
   });
-  const observers = [fit(throughput, () => charts[0]), fit(latency, () => charts[1])];
+  const observers = [fit(throughput, () => charts[0])];
   return {
-    element: h("div", { class: "page" }, h("h1", {}, "Overview"), message, tiles,
+    element: h("div", { class: "page" }, h("h1", {}, "Overview"), message, health, begin, tiles,
       h("div", { class: "two" },
-        h("section", { class: "card" }, h("h2", {}, "Throughput"), throughput),
-        h("section", { class: "card" }, h("h2", {}, "Latency"), latency)),
-      findings, h("div", { class: "two" }, methods, storage), slow, h("div", { class: "two" }, memory, engine)),
+        h("section", { class: "card" }, h("h2", {}, "Throughput", h("small", {}, "of the last five minutes")), throughput), latency.element),
+      findings, h("div", { class: "two" }, methods, storage), errors.element, running.element, slow, h("div", { class: "two" }, memory, engine)),
     leave: () => {
       stopFast();
       stopSlow();
+      for (const card of [latency, running, errors]) card.leave();
       observers.forEach((observer) => observer.disconnect());
       charts.forEach((one) => one.destroy());
     },

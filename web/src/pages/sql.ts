@@ -131,8 +131,8 @@ export function sqlPage(): Page {
       (value) => { instance = value; drawTables(); rememberAll(); })));
     const insert = (text: string, label: string, hint: string) => h("button", { class: "link", title: hint, onclick: () => code.insert(text) }, label);
     show(list, ofInstance().length === 0 && h("small", { class: "muted" }, "No tables"), ofInstance().map((table) => h("details", { open: ofInstance().length <= 8 },
-      h("summary", {}, insert(quoted(table.id, keywords), table.id, "Put the table's name into the query")),
-      h("div", {}, ["_key", ...table.families.map((one) => one.name)].map((name) => insert(name === "_key" ? name : quoted(name, keywords), name, "Put the name into the query"))))));
+      h("summary", {}, table.id),
+      h("div", {}, insert(quoted(table.id, keywords), `${table.id}, the table`, "Put the table's name into the query"), ["_key", ...table.families.map((one) => one.name)].map((name) => insert(name === "_key" ? name : quoted(name, keywords), name, "Put the name into the query"))))));
   }
 
   let view: ReturnType<typeof resultView> | undefined;
