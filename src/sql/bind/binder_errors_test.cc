@@ -96,6 +96,8 @@ constexpr ErrorCase kErrors[] = {
      R"(Cannot GROUP BY literal values [at 1:50])"},
     {R"(SELECT NULL + INTERVAL 1 DAY)",
      R"(Operands of + cannot be literal NULL [at 1:8])"},
+    // An error of an operand comes before those of the operator.
+    {R"(SELECT NULL <= SAFE_CAST(b'12' AS INT64))", R"(Invalid cast from BYTES to INT64 [at 1:26])"},
     {R"(SELECT NULL & 4)",
      R"(Operands of & cannot be literal NULL [at 1:8])"},
     {R"(SELECT SUBSTR(1))",

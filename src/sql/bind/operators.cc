@@ -177,9 +177,11 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindBinary(const Expr& expr, const Si
   std::vector<ExpressionPtr> arguments;
   for (const ExprPtr& child : expr.children) {
     SONDE_TRY_SET(ExpressionPtr operand, BindExpression(*child, site));
-    if (!takes_null) SONDE_TRY(RefuseNull(expr.text, *child, *operand));
     arguments.push_back(std::move(operand));
   }
+  // Errors of the operands come first.
+  for (size_t i = 0; i < arguments.size() && !takes_null; ++i)
+    SONDE_TRY(RefuseNull(expr.text, *expr.children[i], *arguments[i]));
   if (expr.text == "||") SONDE_TRY(CastToTexts({&arguments[0], &arguments[1]}, expr.position));
   static constexpr std::string_view kBitwise[] = {"<<", ">>", "&", "|", "^"};
   if (std::find(std::begin(kBitwise), std::end(kBitwise), expr.text) != std::end(kBitwise)) {

@@ -61,6 +61,9 @@ absl::StatusOr<std::string> ForLibrary(std::string_view format, bool is_date, in
     } else if (format[i] == 'Z') {
       changed.pop_back();
       changed += ZoneText(offset_minutes);
+    } else if (format[i] == 'F') {
+      changed.pop_back();
+      changed += "%E4Y-%m-%d";
     } else if (format[i] == 'J') {
       return absl::OutOfRangeError("Format element %J not supported yet");
     } else {

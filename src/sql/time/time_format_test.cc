@@ -103,6 +103,9 @@ TEST(Format, WritesWhatTheLibraryDoes) {
        "STRING: \"Feb|04|034| 4| 4|AM|am|04:05|04:05:06 AM\""},
       {"FORMAT_TIMESTAMP('%I %l %k %P', TIMESTAMP '2020-02-03 13:05:06')", "STRING: \"01  1 13 pm\""},
       {"FORMAT_TIMESTAMP('%F', TIMESTAMP '2020-02-03 13:05:06')", "STRING: \"2020-02-03\""},
+      // Of a year that has fewer than four digits, %F has four, and %Y has not.
+      {"FORMAT_TIMESTAMP('%F %Y', TIMESTAMP '0001-02-03 13:05:06')", "STRING: \"0001-02-03 1\""},
+      {"FORMAT_DATE('%F %%F', DATE '0999-02-03')", "STRING: \"0999-02-03 %F\""},
       {"FORMAT_TIMESTAMP('%n%t', TIMESTAMP '2020-02-03 13:05:06')", R"(STRING: "\n\t")"},
       {"FORMAT_DATE('%E|%O', DATE '2020-02-03')", "STRING: \"%E|%O\""},
   });

@@ -171,6 +171,8 @@ class Queries:
                 "DROP y, d, t", f"EXTEND ROW_NUMBER() OVER (ORDER BY n) AS x{i}", "AS r |> WHERE r.n > 0", "RENAME y AS yy |> RENAME yy AS y"]))
             if steps[-1] == "DROP y, d, t" and steps.count("DROP y, d, t") > 1:
                 steps.pop()
+            elif steps[-1] == "LIMIT 3" and any("OVER" in step for step in steps):
+                steps[-1] = "ORDER BY n LIMIT 3"  # a window keeps no order
             elif steps[-1].startswith("RENAME") and "DROP y, d, t" in steps:
                 steps.pop()
         last = self.random.choice(["AGGREGATE COUNT(*) AS c, SUM(i) AS z GROUP BY s |> ORDER BY s", "SELECT n, i, s |> ORDER BY n", "AGGREGATE MAX(f) AS m, MIN(s) AS k",
