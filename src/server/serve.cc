@@ -426,12 +426,14 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
   memory.room()->set_after_write([engine = &(*store)->engine()] { engine->FlushLarge(); });
   absl::StatusOr<std::unique_ptr<ServerAccess>> access = OpenAccess(settings, &(*store)->policies());
   if (!access.ok()) return access.status();
-  auto views = std::make_unique<sql::ViewUpkeep>(
-      &(*store)->tables(), [](const std::string& view, const absl::Status& error) {
-        spdlog::error("keeping view={}: {}", view, std::string(error.message()));
-      });
-  sql::CheckedDefinitions view_definitions(&(*store)->tables().catalog());
   IdleWorkers idle_workers(UsableProcessors());
+  auto views = std::make_unique<sql::ViewUpkeep>(
+      &(*store)->tables(),
+      [](const std::string& view, const absl::Status& error) {
+        spdlog::error("keeping view={}: {}", view, std::string(error.message()));
+      },
+      sql::ViewUpkeepOptions{.keeper = {.idle_workers = &idle_workers}});
+  sql::CheckedDefinitions view_definitions(&(*store)->tables().catalog());
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start({.host = settings.host,
                          .port = settings.port,
