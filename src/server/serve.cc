@@ -119,6 +119,20 @@ struct EndState {
   std::atomic<bool> is_ending = false;    // answers over HTTP that go on and on break off
 };
 
+std::vector<ServerFacts::KeptView> KeptViewsOf(const sql::ViewUpkeep& upkeep) {
+  std::vector<ServerFacts::KeptView> views;
+  for (const sql::ViewUpkeep::Progress& one : upkeep.ListProgress()) {
+    views.push_back({.name = one.view,
+                     .lag_seconds = static_cast<double>(one.lag_micros) * 1e-6,
+                     .is_populating = one.progress.is_populating,
+                     .rows = one.progress.populated_rows + one.progress.changed_rows,
+                     .left_out = one.progress.rows_left_out + one.progress.groups_left_out,
+                     .finding = one.finding,
+                     .error = one.error});
+  }
+  return views;
+}
+
 ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer* server,
                     const series::IngestService& ingest, LargeRoom* large_room,
                     const Certificates* certificates, const ServerAccess* access,
@@ -164,6 +178,7 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
                                       .Add(is_insecure ? 1 : 0));
                 return figures;
               },
+          .kept_views = [views] { return KeptViewsOf(*views); },
           .allocator_bytes =
               [] {
                 std::vector<std::pair<std::string, int64_t>> states;
@@ -426,12 +441,14 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
   memory.room()->set_after_write([engine = &(*store)->engine()] { engine->FlushLarge(); });
   absl::StatusOr<std::unique_ptr<ServerAccess>> access = OpenAccess(settings, &(*store)->policies());
   if (!access.ok()) return access.status();
-  auto views = std::make_unique<sql::ViewUpkeep>(
-      &(*store)->tables(), [](const std::string& view, const absl::Status& error) {
-        spdlog::error("keeping view={}: {}", view, std::string(error.message()));
-      });
-  sql::CheckedDefinitions view_definitions(&(*store)->tables().catalog());
   IdleWorkers idle_workers(UsableProcessors());
+  auto views = std::make_unique<sql::ViewUpkeep>(
+      &(*store)->tables(),
+      [](const std::string& view, const absl::Status& error) {
+        spdlog::error("keeping view={}: {}", view, std::string(error.message()));
+      },
+      sql::ViewUpkeepOptions{.keeper = {.idle_workers = &idle_workers}});
+  sql::CheckedDefinitions view_definitions(&(*store)->tables().catalog());
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start({.host = settings.host,
                          .port = settings.port,

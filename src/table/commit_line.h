@@ -41,7 +41,6 @@ enum class WhyAlone : uint8_t {
   kLarge,       // it takes long to read, or much memory
   kNotPlain,    // its message has to be read by protobuf
   kToken,       // the engine reads its rows before it writes them
-  kLogged,      // the log needs the changes of a row one by one, and so all rows to stay in memory
   kOtherTable,  // the commit is of another table or view: RocksDB's syncs serve several threads' writes
   kRowWaits,    // somebody has the turn of a row, or its lock; or the row must settle before it can grow
   kRefused,     // its commit was refused, perhaps because of another write
@@ -81,8 +80,8 @@ class PendingWrite {
   // wrong with it.
   virtual WhyAlone Open() = 0;
   // Returns the rows.  They view this write, or `memory`, which held the rows of the write before.  Their
-  // keys view this write.  `memory` is null at first; a write that needs memory makes it.  nullopt: the write
-  // goes alone.
+  // keys view this write, and if the target is logged, so do the rows, until Done.  `memory` is null at first; a write that needs
+  // memory makes it.  nullopt: the write goes alone.
   virtual std::optional<absl::Span<const RowMutations>> ReadTogether(std::unique_ptr<Memory>* memory) = 0;
   // Returns the rows.  It reads all rows that ReadTogether reads, and others.  They stay until Done.  An
   // error is the write's answer.

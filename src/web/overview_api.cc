@@ -182,6 +182,22 @@ Json Health(const ServerFacts& facts, const std::vector<Figure>& figures, int64_
   return {{"level", level}, {"reasons", std::move(texts)}};
 }
 
+Json KeptViews(const ServerFacts& facts) {
+  Json views = Json::array();
+  if (!facts.kept_views) return views;
+  for (const ServerFacts::KeptView& view : facts.kept_views()) {
+    views.push_back({{"name", view.name},
+                     {"id", IdOfSqlView(view.name)},
+                     {"lag_seconds", view.lag_seconds},
+                     {"is_populating", view.is_populating},
+                     {"rows", view.rows},
+                     {"left_out", view.left_out},
+                     {"finding", view.finding},
+                     {"error", view.error}});
+  }
+  return views;
+}
+
 std::string OverviewJson(const ServerFacts& facts) {
   const int64_t now = facts.tables->clock().NowMicros() / 1'000'000;
   uint64_t bytes = 0;
@@ -214,6 +230,7 @@ std::string OverviewJson(const ServerFacts& facts) {
       {"figures", FiguresToJson(figures)},
       {"methods", Methods(*facts.requests)},
       {"slow_queries", SlowQueries(facts)},
+      {"views", KeptViews(facts)},
       {"second_columns",
        {"second", "reads", "writes", "read_bytes", "write_bytes", "requests", "latency_micros", "errors"}},
       {"seconds", std::move(seconds)},

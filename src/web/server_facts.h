@@ -49,6 +49,17 @@ struct ServerFacts {
   // Whether the server is about to end, and wants no new clients; may be null.
   std::function<bool()> is_draining;
   std::function<std::vector<Figure>()> transport_figures;
+  // A materialized view, as its keeper tells of it.
+  struct KeptView {
+    std::string name;
+    double lag_seconds = 0;      // behind its table; 0 also: it has not begun
+    bool is_populating = false;  // rows that were there are computed
+    uint64_t rows = 0;           // that were computed since the server's start
+    uint64_t left_out = 0;       // rows of the table and of the view
+    std::string finding;         // in words, that it cannot keep up; empty: it can
+    std::string error;           // of the last attempt to keep it; empty: it has not failed
+  };
+  std::function<std::vector<KeptView>()> kept_views;                         // may be null
   std::shared_ptr<HttpCounts> http_counts = std::make_shared<HttpCounts>();  // of the HTTP port
   // The memory that the allocator holds, by the allocator's names; may be null.
   std::function<std::vector<std::pair<std::string, int64_t>>()> allocator_bytes;

@@ -3,7 +3,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "absl/time/clock.h"
@@ -19,6 +21,7 @@
 #include "wire/admin/backup_operations.h"
 #include "wire/admin/iam_calls.h"
 #include "wire/admin/instance_admin_service.h"
+#include "wire/admin/sql_views.h"
 #include "wire/admin/table_admin_service.h"
 #include "wire/call/door.h"
 #include "wire/call/ended_call.h"
@@ -92,6 +95,13 @@ absl::StatusOr<std::string> FirstCluster(const InstanceStore& instances, std::st
   return clusters->front().name();
 }
 
+std::map<std::string, OperationKind> OperationKinds(Backups* backups, const InstanceStore* instances,
+                                                    Tables* tables) {
+  std::map<std::string, OperationKind> kinds = BackupOperationKinds(backups, instances, &tables->clock());
+  kinds.merge(SqlViewOperationKinds(&tables->catalog(), &tables->clock()));
+  return kinds;
+}
+
 }  // namespace
 
 struct GrpcServer::Parts {
@@ -103,8 +113,7 @@ struct GrpcServer::Parts {
         backups(std::move(all_backups)),
         instances(std::move(instance_store)),
         operations(std::move(all_operations)),
-        operation_runner(operations.get(),
-                         BackupOperationKinds(backups.get(), instances.get(), &tables->clock())),
+        operation_runner(operations.get(), OperationKinds(backups.get(), instances.get(), tables)),
         workers(options.worker_threads, {}, turn_clock.get()),
         large_readers(kLargeReaderThreads, kLargeWait, turn_clock.get()),
         large_waiters(kLargeWaiterThreads, kLargeWriteWait, turn_clock.get()),
@@ -152,8 +161,14 @@ struct GrpcServer::Parts {
     AddTableAdminService(tables, instances.get(), backups.get(), &change_streams.streams(), operations.get(),
                          &operation_runner, /*keeps_deleted=*/options.undelete_for > absl::ZeroDuration(),
                          calls, &router);
-    AddInstanceAdminService({tables, instances.get(), operations.get(), key_visualizer, options.sql_dialect,
-                             options.view_definitions},
+    AddInstanceAdminService({.tables = tables,
+                             .instances = instances.get(),
+                             .operations = operations.get(),
+                             .runner = &operation_runner,
+                             .waits = &operation_waits,
+                             .key_visualizer = key_visualizer,
+                             .dialect = options.sql_dialect,
+                             .view_definitions = options.view_definitions},
                             calls, &router);
     if (options.policies != nullptr) {
       for (const std::string_view service : {kTableAdminService, kInstanceAdminService}) {

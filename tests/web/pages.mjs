@@ -389,6 +389,23 @@ test("many rows of a query in SQL cost few elements, and a long query is cancell
   await page.waitForSelector("[data-part=slow] >> text=SELECT COUNT(*) FROM UNNEST");
 });
 
+test("the overview shows materialized views, and says when one cannot keep up", async () => {
+  execFileSync(binary, ["bench", "create-view", "--endpoint", endpoint, "--schema", "tall"], { stdio: "pipe" });
+  await open("#/");
+  await page.waitForSelector("[data-view=bench_view] >> text=follows");
+  // As the server would tell of a view that is behind: none is within the time of a test.
+  const words = "The view is 70 s behind its table and does not come nearer";
+  await page.route("**/api/v1/overview", async (route) => {
+    const answer = await (await route.fetch()).json();
+    Object.assign(answer.views[0], { lag_seconds: 70, finding: words });
+    await route.fulfill({ json: answer });
+  });
+  await page.waitForSelector("[data-view=bench_view] >> text=cannot keep up");
+  await page.waitForSelector(`.finding[data-pattern=view_behind] >> text=${words}`);
+  await picture("overview-view-behind");
+  await page.unroute("**/api/v1/overview");
+});
+
 test("every page in light and in dark", async () => {
   for (const scheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme: scheme });

@@ -23,6 +23,10 @@ export interface Overview {
   version: string; now_seconds: number; started_seconds: number; grpc_address: string; data_dir: string;
   durability: string; health: Health; watches_keys: boolean; tables: number; table_bytes: number; resident_bytes: number; memory_bytes: number;
   cpu_seconds: number; figures: Record<string, Figure>; methods: Method[]; seconds: number[][]; slow_queries: SlowQuery[];
+  views: KeptView[];
+}
+export interface KeptView {
+  name: string; id: string; lag_seconds: number; is_populating: boolean; rows: number; left_out: number; finding: string; error: string;
 }
 export interface SlowQuery {
   query: string; method: string; status: string; ended_seconds: number; took_ms: number; rows: number; bytes: number;

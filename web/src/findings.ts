@@ -18,7 +18,7 @@ export function findingCards(findings: Finding[], place: Place, look?: (finding:
       h("span", { class: "mark", "aria-label": finding.severity }, marks[finding.severity]),
       h("div", {},
         h("h3", {}, finding.title,
-          !look && h("a", { class: "chip", href: address("/keys", { table: finding.table, metric: finding.metric ?? undefined, from: place.from, to: place.to,
+          !look && finding.table && h("a", { class: "chip", href: address("/keys", { table: finding.table, metric: finding.metric ?? undefined, from: place.from, to: place.to,
             start: finding.start_key, end: finding.end_key }) }, finding.table.split("/").pop() ?? "")),
         h("p", {}, finding.text),
         h("p", { class: "remedy" }, finding.remedy),

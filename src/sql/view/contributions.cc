@@ -256,6 +256,32 @@ class Reading {
 }  // namespace
 
 absl::StatusOr<std::vector<SourceRow>> ContributionReader::Read(absl::Span<const std::string> keys) {
+  const bool has_helpers = idle_workers_ != nullptr && idle_workers_->helpers() > 0;
+  if (!has_helpers || keys.size() <= kPartKeys) return ReadPart(keys);
+  const auto keys_of = [keys](size_t part) { return keys.subspan(part * kPartKeys, kPartKeys); };
+  std::vector<std::vector<SourceRow>> read((keys.size() + kPartKeys - 1) / kPartKeys);
+  PartsInOrder parts(idle_workers_, read.size(), kPartsAhead,
+                     [&](const PartsInOrder&, size_t part) -> absl::Status {
+                       SONDE_TRY_SET(read[part], ReadPart(keys_of(part)));
+                       return absl::OkStatus();
+                     });
+  std::vector<SourceRow> rows;
+  size_t contributions = 0;
+  size_t bytes = 0;
+  while (true) {
+    SONDE_TRY_SET(const std::optional<size_t> part, parts.Next());
+    if (!part.has_value()) return rows;
+    const bool is_whole = read[*part].size() == keys_of(*part).size();
+    for (SourceRow& row : read[*part]) {
+      contributions += row.contributions.size();
+      bytes += BytesOf(row.contributions);
+      rows.push_back(std::move(row));
+    }
+    if (!is_whole || contributions >= kContributionsMax || bytes >= kContributionBytesMax) return rows;
+  }
+}
+
+absl::StatusOr<std::vector<SourceRow>> ContributionReader::ReadPart(absl::Span<const std::string> keys) {
   std::vector<SourceRow> rows;
   for (const std::string& key : keys) rows.push_back({key, {}});
   SONDE_TRY_SET(const size_t count, ReadInto(keys, absl::MakeSpan(rows)));

@@ -6,7 +6,8 @@
 // kRowMemoryBytes, or gives to more than kContributionsMax groups.  What
 // a row gives to a group without a row key (a part of it is NULL, or it is too long) or with a time that cells
 // cannot have is left out, too.
-// Threads: not for several threads.
+// Threads: not for several threads.  It has helpers of its own, if there are any, while Read reads; then up to kPartsAhead pieces
+//   of kPartKeys rows more are in memory.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,6 +23,7 @@
 #include "sql/view/definition.h"
 #include "sql/view/view_row.h"
 #include "table/tables.h"
+#include "work/idle_workers.h"
 
 namespace sonde::sql {
 
@@ -30,9 +33,10 @@ inline constexpr int64_t kRowMemoryBytes = int64_t{256} << 20;
 
 class ContributionReader {
  public:
-  // `tables` must outlive this.
-  ContributionReader(Tables* tables, std::shared_ptr<const ViewDefinition> definition)
-      : tables_(tables), definition_(std::move(definition)) {}
+  // `tables` and `idle_workers` must outlive this.  `idle_workers`: null: nobody helps.
+  ContributionReader(Tables* tables, std::shared_ptr<const ViewDefinition> definition,
+                     IdleWorkers* idle_workers = nullptr)
+      : tables_(tables), definition_(std::move(definition)), idle_workers_(idle_workers) {}
 
   // The rows of the first of these keys, which ascend, each once: one a key, at least one, and no more when the rows before give
   // kContributionsMax contributions or kContributionBytesMax.  Errors: those of the engine.
@@ -42,12 +46,18 @@ class ContributionReader {
   uint64_t rows_left_out() const { return rows_left_out_; }
 
  private:
+  static constexpr size_t kPartKeys = 128;
+  static constexpr size_t kPartsAhead = 2;
+
+  // Read, by the calling thread.
+  absl::StatusOr<std::vector<SourceRow>> ReadPart(absl::Span<const std::string> keys);
   // Returns how many rows were read, from the first on.
   absl::StatusOr<size_t> ReadInto(absl::Span<const std::string> keys, absl::Span<SourceRow> rows);
 
   Tables* const tables_;
   const std::shared_ptr<const ViewDefinition> definition_;
-  uint64_t rows_left_out_ = 0;
+  IdleWorkers* const idle_workers_;
+  std::atomic<uint64_t> rows_left_out_ = 0;
 };
 
 }  // namespace sonde::sql

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "sql/plan/try.h"
 
@@ -90,21 +92,44 @@ absl::Status GroupTree::WriteNode(std::string_view prefix, int level, uint64_t n
 
 absl::StatusOr<uint64_t> GroupTree::RefreshNodes(std::string_view prefix, int depth,
                                                  const std::set<uint64_t>& hashes) {
-  uint64_t fullest = 0;
-  for (int level = depth; level >= 1; --level) {
-    std::set<uint64_t> nodes;
-    for (const uint64_t hash : hashes) nodes.insert(shape_.Prefix(hash, level));
-    for (const uint64_t node_prefix : nodes) {
-      const bool of_nodes = level < depth;
-      SONDE_TRY_SET(const NodeState node,
-                    Merge(of_nodes ? ChildrenOfNode(shape_, prefix, level, node_prefix)
-                                   : ContributorsOfNode(shape_, prefix, level, node_prefix),
-                          of_nodes));
-      if (!of_nodes) fullest = std::max(fullest, node.contributors);
-      SONDE_TRY(WriteNode(prefix, level, node_prefix, node));
-    }
-    SONDE_TRY(rows_->Commit());
+  SONDE_TRY_SET(const uint64_t fullest, RefreshLevel(prefix, depth, /*of_nodes=*/false, hashes));
+  for (int level = depth - 1; level >= 1; --level)
+    SONDE_TRY(RefreshLevel(prefix, level, /*of_nodes=*/true, hashes).status());
+  return fullest;
+}
+
+absl::StatusOr<uint64_t> GroupTree::RefreshLevel(std::string_view prefix, int level, bool of_nodes,
+                                                 const std::set<uint64_t>& hashes) {
+  std::vector<uint64_t> nodes;  // ascending, as hashes do
+  std::vector<RowRange> ranges;
+  for (const uint64_t hash : hashes) {
+    const uint64_t node = shape_.Prefix(hash, level);
+    if (!nodes.empty() && nodes.back() == node) continue;
+    nodes.push_back(node);
+    ranges.push_back(of_nodes ? ChildrenOfNode(shape_, prefix, level, node)
+                              : ContributorsOfNode(shape_, prefix, level, node));
   }
+  uint64_t fullest = 0;
+  size_t at = 0;
+  NodeState node;
+  merger_->Clear();
+  const auto finish = [&]() -> absl::Status {
+    fullest = std::max(fullest, node.contributors);
+    SONDE_TRY(WriteNode(prefix, level, nodes[at++], node));
+    node = {};
+    merger_->Clear();
+    return absl::OkStatus();
+  };
+  // One scan of all ranges: to begin one costs as much as many states.
+  const auto visit = [&](std::string_view key, std::string_view value) -> absl::StatusOr<bool> {
+    const uint64_t hash = of_nodes ? HashOfNodeKey(key) : HashOfContributorKey(prefix, key);
+    while (nodes[at] != shape_.Prefix(hash, level)) SONDE_TRY(finish());
+    SONDE_TRY(Add(value, of_nodes, &node));
+    return true;
+  };
+  SONDE_TRY(rows_->Scan(NormalizeRanges(std::move(ranges)), visit));
+  while (at < nodes.size()) SONDE_TRY(finish());
+  SONDE_TRY(rows_->Commit());
   return fullest;
 }
 

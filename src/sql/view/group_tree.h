@@ -49,6 +49,9 @@ class GroupTree {
   absl::Status WriteNode(std::string_view prefix, int level, uint64_t node_prefix, const NodeState& node);
   // Returns the contributors of the fullest leaf that it looked at.
   absl::StatusOr<uint64_t> RefreshNodes(std::string_view prefix, int depth, const std::set<uint64_t>& hashes);
+  // Makes the nodes of a level that these hashes are below.  Returns the contributors of the fullest one.
+  absl::StatusOr<uint64_t> RefreshLevel(std::string_view prefix, int level, bool of_nodes,
+                                        const std::set<uint64_t>& hashes);
   absl::Status Rebuild(std::string_view prefix, int depth);
   // Makes all nodes of a level from what is below.  Returns the contributors of the fullest one.
   absl::StatusOr<uint64_t> MakeLevel(std::string_view prefix, int level, bool of_nodes);

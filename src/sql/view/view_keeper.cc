@@ -94,7 +94,7 @@ absl::Status ViewKeeper::Bind(const TableSchemaRef& source) {
   if (reader_ != nullptr) rows_left_out_before_ += reader_->rows_left_out();
   if (writer_ != nullptr) groups_left_out_before_ += writer_->groups_left_out();
   definition_ = std::move(definition);
-  reader_ = std::make_unique<ContributionReader>(tables_, definition_);
+  reader_ = std::make_unique<ContributionReader>(tables_, definition_, options_.idle_workers);
   writer_ = std::move(writer);
   return absl::OkStatus();
 }

@@ -33,6 +33,7 @@
 #include "sql/view/definition.h"
 #include "sql/view/view_writer.h"
 #include "table/tables.h"
+#include "work/idle_workers.h"
 
 namespace sonde::sql {
 
@@ -42,7 +43,9 @@ inline constexpr absl::Duration kLogRetention = absl::Hours(24);
 
 struct ViewKeeperOptions {
   // A step looks at so many rows that have changed, or that are to be populated.
-  size_t rows_per_step = 1'024;
+  size_t rows_per_step = 4'096;
+  // Threads that read rows of the source beside the keeper's, on processors that are idle; null: there are none.
+  IdleWorkers* idle_workers = nullptr;
   // How long a view waits for writes that began before its source was logged.
   absl::Duration writers_wait_max = absl::Seconds(30);
   TreeShape shape = {};

@@ -1,6 +1,7 @@
 #include "sql/view/view_keeper.h"
 
 #include "sql/view/view_test_support.h"
+#include "work/idle_workers.h"
 
 namespace sonde::sql {
 namespace {
@@ -65,6 +66,30 @@ TEST_F(ViewKeeperTest, IsReadyOnceAllRowsAreIn) {
   EXPECT_FALSE(keepers[0].progress().is_populating);
   EXPECT_EQ(keepers[0].progress().populated_rows, 20U);
   EXPECT_EQ(Shown("v"), Expected("v"));
+}
+
+// In pieces, some of which have a row that is left out.
+TEST_F(ViewKeeperTest, HelpersReadTheSameRows) {
+  IdleWorkers helpers(4);
+  options_.idle_workers = &helpers;
+  for (int i = 0; i < 2'000; ++i) {
+    const std::string row = "r" + std::to_string(i);
+    Put(row, "f", "k", 1, std::string(1, static_cast<char>('a' + i % 7)));
+    Put(row, "f", "v", 1, i % 500 == 3 ? "no number" : std::to_string(i));
+  }
+  CreateView("v", kCounts);
+  CreateView("w",
+             "SELECT CAST(f['k'] AS STRING) AS k, SUM(CAST(CAST(f['v'] AS STRING) AS INT64)) AS n FROM t "
+             "GROUP BY k");
+  ViewKeepers keepers(&store_, options_);
+  ASSERT_EQ(keepers.CatchUp(), absl::OkStatus());
+  EXPECT_EQ(Shown("v"), Expected("v"));
+  EXPECT_EQ(keepers[1].progress().rows_left_out, 4U);
+  for (int i = 0; i < 2'000; i += 2) Put("r" + std::to_string(i), "f", "v", 2, "5");
+  clock_.Advance(kViewTestSecond);
+  ASSERT_EQ(keepers.CatchUp(), absl::OkStatus());
+  EXPECT_EQ(Shown("v"), Expected("v"));
+  EXPECT_EQ(keepers[0].progress().changed_rows, 1'000U);
 }
 
 TEST_F(ViewKeeperTest, ExpiredCellsLeaveTheView) {

@@ -17,6 +17,7 @@
 #include "wire/call/calls.h"
 #include "wire/call/cluster.h"
 #include "wire/call/service_names.h"
+#include "wire/operations/operations_service.h"
 #include "wire/resources/cluster_rules.h"
 
 namespace sonde {
@@ -29,6 +30,8 @@ constexpr int64_t kRangeSecondsUsual = 24 * 3600;
 constexpr size_t kPageMax = 1'000;
 // A tablet that takes less of the processor is not called hot.
 constexpr double kCpuPercentMin = 10;
+// A view of a small table has its rows within this time.
+constexpr absl::Duration kFirstRowsWaitMax = absl::Seconds(2);
 
 // Fields of type string must be UTF-8; a key need not.
 std::string KeyText(const std::string& key) {
@@ -79,12 +82,32 @@ sql::InstanceNames::MayRead MayReadOf(const rpc::Call& call) {
   return [&call](std::string_view resource) { return CheckMayRead(call, resource); };
 }
 
+// Creates a view, and ends the call when the view has its first rows; or after kFirstRowsWaitMax, with an operation that goes on.
+void AnswerNewView(const SqlViewParts& parts, OperationWaits* waits, const CallEnd& end, rpc::MessageBytes in,
+                   Admission::Place place) {
+  ParsedRequest<admin::CreateMaterializedViewRequest> request;
+  google::longrunning::Operation operation;
+  absl::Status status = request.Parse(&in, &place);
+  if (status.ok()) {
+    const CallScope scope(*end.call());
+    status = CreateMaterializedView(parts, MayReadOf(*end.call()), request.message(), &operation);
+  }
+  if (!status.ok()) return end(status);
+  EndWithOperation(end, parts.operations, waits, operation.name(), kFirstRowsWaitMax, std::move(place));
+}
+
 void AddSqlViews(const InstanceAdminParts& all, const CallKind& kind, Service* service) {
   using google::longrunning::Operation;
   using google::protobuf::Empty;
   const auto bundles = std::make_shared<sql::BundleFinder>(&all.tables->catalog());
-  const SqlViewParts parts{&all.tables->catalog(), all.instances, all.operations,      &all.tables->clock(),
-                           bundles.get(),          all.dialect,   all.view_definitions};
+  const SqlViewParts parts{.catalog = &all.tables->catalog(),
+                           .instances = all.instances,
+                           .operations = all.operations,
+                           .runner = all.runner,
+                           .clock = &all.tables->clock(),
+                           .bundles = bundles.get(),
+                           .dialect = all.dialect,
+                           .definitions = all.view_definitions};
   service->AddUnary<admin::CreateLogicalViewRequest, Operation>(
       kind, [parts, bundles](const rpc::Call& call, const admin::CreateLogicalViewRequest& in,
                              Operation* out) { return CreateLogicalView(parts, MayReadOf(call), in, out); });
@@ -97,9 +120,15 @@ void AddSqlViews(const InstanceAdminParts& all, const CallKind& kind, Service* s
                              Operation* out) { return UpdateLogicalView(parts, MayReadOf(call), in, out); });
   service->AddUnary<admin::DeleteLogicalViewRequest, Empty>(
       kind, [parts](const auto& in, auto*) { return DeleteLogicalView(parts, in); });
-  service->AddUnary<admin::CreateMaterializedViewRequest, Operation>(
-      kind, [parts](const rpc::Call& call, const admin::CreateMaterializedViewRequest& in, Operation* out) {
-        return CreateMaterializedView(parts, MayReadOf(call), in, out);
+  service->Add(
+      "CreateMaterializedView", kind,
+      [parts, kind, waits = all.waits](const CallEnd& end, rpc::MessageBytes in, Admission::Place place) {
+        auto work = [parts, waits, end, in = std::move(in),
+                     place = std::move(place)](const absl::Status& turn) mutable {
+          end.Began(absl::Now());
+          turn.ok() ? AnswerNewView(parts, waits, end, std::move(in), std::move(place)) : end(turn);
+        };
+        Run(kind, end.call()->deadline(), end.priority(), std::move(work));
       });
   service->AddUnary<admin::GetMaterializedViewRequest, admin::MaterializedView>(
       kind, [parts](const auto& in, auto* out) { return GetMaterializedView(parts, in, out); });

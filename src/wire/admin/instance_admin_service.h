@@ -8,6 +8,8 @@
 #include "sql/bind/binder.h"
 #include "table/tables.h"
 #include "wire/call/calls.h"
+#include "wire/operations/operation_runner.h"
+#include "wire/operations/operation_waits.h"
 #include "wire/operations/operations.h"
 #include "wire/resources/instance_store.h"
 
@@ -18,6 +20,8 @@ struct InstanceAdminParts {
   Tables* tables;
   InstanceStore* instances;
   Operations* operations;
+  OperationRunner* runner;  // of SqlViewOperationKinds
+  OperationWaits* waits;
   KeyVisualizer* key_visualizer = nullptr;  // null: nobody watches, and no tablet is hot
   sql::Dialect dialect = sql::Dialect::kSonde;
   ViewDefinitions* view_definitions = nullptr;  // null: materialized views are not built

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
+#include <google/protobuf/wrappers.pb.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -44,6 +45,10 @@ Metadata BeginView(const SqlViewParts& parts, const Request& request) {
   return metadata;
 }
 
+std::string MaterializedViewOf(const admin::CreateMaterializedViewRequest& request) {
+  return fmt::format("{}/materializedViews/{}", request.parent(), request.materialized_view_id());
+}
+
 template <typename Message, typename Metadata, typename View>
 absl::Status FinishView(const SqlViewParts& parts, const View& view, Metadata metadata,
                         google::longrunning::Operation* response) {
@@ -56,6 +61,38 @@ absl::Status FinishView(const SqlViewParts& parts, const View& view, Metadata me
 absl::Status CheckQueryIsSet(const std::string& query) {
   if (!query.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError("Error in field 'query' : It is empty");
+}
+
+// Removes a view, whether it is protected or not.
+absl::Status RemoveView(Catalog* catalog, const std::string& name) {
+  const auto unprotect = [](MaterializedViewRecord* view) { view->deletion_protection = false; };
+  absl::Status status = catalog->UpdateMaterializedView(name, "", unprotect).status();
+  return status.ok() ? catalog->DeleteMaterializedView(name, "") : status;
+}
+
+// Looks whether the view of an operation has all rows.
+OperationEnd RunCreateMaterializedView(const Catalog* catalog, const Clock* clock,
+                                       RunningOperation* operation) {
+  OperationEnd end{.status = operation->GoesOn()};
+  if (!end.status.ok()) return end;
+  auto metadata = operation->Metadata<admin::CreateMaterializedViewMetadata>();
+  const std::string name = MaterializedViewOf(metadata.original_request());
+  const absl::StatusOr<MaterializedViewRef> view = catalog->FindMaterializedView(name);
+  const auto storage = operation->Request<google::protobuf::UInt64Value>();
+  if (!view.ok() || (*view)->storage->id != storage.value()) {
+    end.status = absl::AbortedError(
+        fmt::format("Materialized view {} was deleted before it had all rows of its table", name));
+  } else if ((*view)->state != MaterializedViewRecord::State::kReady) {
+    operation->LooksAgain();
+    return end;
+  } else {
+    admin::MaterializedView full;
+    SqlViewToProto(**view, &full);
+    end.response.PackFrom(full);
+  }
+  *metadata.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(clock->NowMicros());
+  end.metadata.PackFrom(metadata);
+  return end;
 }
 
 // Binds `view->query` and sets what it reads from.
@@ -207,6 +244,15 @@ absl::Status DeleteLogicalView(const SqlViewParts& parts, const admin::DeleteLog
   return status;
 }
 
+std::map<std::string, OperationKind> SqlViewOperationKinds(const Catalog* catalog, const Clock* clock) {
+  std::map<std::string, OperationKind> kinds;
+  kinds["CreateMaterializedView"] = {.is_cancellable = false,
+                                     .run = [catalog, clock](RunningOperation* operation) {
+                                       return RunCreateMaterializedView(catalog, clock, operation);
+                                     }};
+  return kinds;
+}
+
 absl::Status CreateMaterializedView(const SqlViewParts& parts, const sql::InstanceNames::MayRead& may_read,
                                     const admin::CreateMaterializedViewRequest& request,
                                     google::longrunning::Operation* response) {
@@ -221,18 +267,29 @@ absl::Status CreateMaterializedView(const SqlViewParts& parts, const sql::Instan
       request.parent(), query,
       [&](std::string_view table) { return may_read == nullptr ? absl::OkStatus() : may_read(table); });
   if (!facts.ok()) return facts.status();
-  MaterializedViewRecord view{
-      .name = fmt::format("{}/materializedViews/{}", request.parent(), request.materialized_view_id()),
-      .query = query,
-      .deletion_protection = request.materialized_view().deletion_protection(),
-      .source = std::move(facts->source),
-      .shown_columns = std::move(facts->shown_columns),
-      .storage = std::make_shared<const TableSchema>(std::move(facts->storage)),
-      .workings = std::make_shared<const TableSchema>(std::move(facts->workings))};
+  MaterializedViewRecord view{.name = MaterializedViewOf(request),
+                              .query = query,
+                              .deletion_protection = request.materialized_view().deletion_protection(),
+                              .source = std::move(facts->source),
+                              .shown_columns = std::move(facts->shown_columns),
+                              .storage = std::make_shared<const TableSchema>(std::move(facts->storage)),
+                              .workings = std::make_shared<const TableSchema>(std::move(facts->workings))};
   const absl::StatusOr<MaterializedViewRef> made = parts.catalog->CreateMaterializedView(std::move(view));
   if (!made.ok()) return made.status();
-  spdlog::info("created materialized view {}", (*made)->name);
-  return FinishView<admin::MaterializedView>(parts, **made, std::move(metadata), response);
+  google::protobuf::UInt64Value storage;  // which tells the view from a later one of its name
+  storage.set_value((*made)->storage->id);
+  absl::Status begun = parts.runner->Begin((*made)->name, storage, metadata, nullptr, response);
+  if (begun.ok()) {
+    spdlog::info("created materialized view {}", (*made)->name);
+    return begun;
+  }
+  // Nobody could tell when a view without its operation is complete.
+  const absl::Status removed = RemoveView(parts.catalog, (*made)->name);
+  if (!removed.ok()) {
+    spdlog::error("removing {}, whose operation did not begin: {}", (*made)->name,
+                  std::string(removed.message()));
+  }
+  return begun;
 }
 
 absl::Status GetMaterializedView(const SqlViewParts& parts, const admin::GetMaterializedViewRequest& request,

@@ -6,6 +6,9 @@
 #include <google/bigtable/admin/v2/bigtable_instance_admin.pb.h>
 #include <google/longrunning/operations.pb.h>
 
+#include <map>
+#include <string>
+
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "catalog/catalog.h"
@@ -13,6 +16,7 @@
 #include "sql/bind/binder.h"
 #include "sql/exec/bundle_finder.h"
 #include "sql/exec/instance_names.h"
+#include "wire/operations/operation_runner.h"
 #include "wire/operations/operations.h"
 #include "wire/resources/instance_store.h"
 
@@ -23,6 +27,7 @@ struct SqlViewParts {
   Catalog* catalog;
   InstanceStore* instances;
   Operations* operations;
+  OperationRunner* runner;  // of SqlViewOperationKinds
   const Clock* clock;
   sql::BundleFinder* bundles;
   sql::Dialect dialect = sql::Dialect::kSonde;
@@ -49,6 +54,9 @@ absl::Status DeleteLogicalView(const SqlViewParts& parts,
                                const google::bigtable::admin::v2::DeleteLogicalViewRequest& request);
 
 // --- Materialized views, whose queries cannot be altered.  UNIMPLEMENTED: `definitions` is null.
+// The operation of a new view ends when the view has the rows that its table has; it goes on after a restart, and ends with ABORTED if
+// the view is deleted before.  It cannot be cancelled: whoever does not want the view deletes it.
+std::map<std::string, OperationKind> SqlViewOperationKinds(const Catalog* catalog, const Clock* clock);
 absl::Status CreateMaterializedView(const SqlViewParts& parts, const sql::InstanceNames::MayRead& may_read,
                                     const google::bigtable::admin::v2::CreateMaterializedViewRequest& request,
                                     google::longrunning::Operation* response);

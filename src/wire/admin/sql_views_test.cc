@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "base/clock.h"
 #include "engine/memory/memory_engine.h"
 #include "model/limits.h"
@@ -15,6 +16,7 @@ namespace sonde {
 namespace {
 
 namespace admin = google::bigtable::admin::v2;
+using google::longrunning::Operation;
 
 constexpr char kParent[] = "projects/p/instances/i";
 constexpr char kTableOfViews[] = "projects/p/instances/i/tables/t";
@@ -97,17 +99,32 @@ class AdminSqlViewsTest : public testing::Test {
     return CreateMaterializedView(parts_, may_read_, request, &operation_);
   }
 
+  // As the keeper of the view does.
+  void Complete(const std::string& id) {
+    const auto complete = [](MaterializedViewRecord* view) {
+      view->state = MaterializedViewRecord::State::kReady;
+    };
+    ASSERT_TRUE(catalog_->UpdateMaterializedView(MaterializedNamed(id), "", complete).ok());
+  }
+  Operation Await(const std::string& name) {
+    for (int i = 0; i < 10'000 && operations_->Runs(name); ++i) absl::SleepFor(absl::Milliseconds(1));
+    EXPECT_TRUE(operations_->Get(name)->done());
+    return *operations_->Get(name);
+  }
+
   ManualClock clock_{1'700'000'000'000'000};
   std::unique_ptr<MemoryEngine> engine_ = MemoryEngine::Create();
   std::unique_ptr<Catalog> catalog_ = *Catalog::Open(engine_.get());
   std::unique_ptr<InstanceStore> instances_ =
       *InstanceStore::Open(engine_.get(), catalog_.get(), /*backups=*/nullptr, &clock_);
   std::unique_ptr<Operations> operations_ = *Operations::Open(engine_.get(), &clock_);
+  OperationRunner runner_{operations_.get(), SqlViewOperationKinds(catalog_.get(), &clock_)};
   sql::BundleFinder bundles_{catalog_.get()};
   OneDefinition definitions_{catalog_.get()};
   SqlViewParts parts_{.catalog = catalog_.get(),
                       .instances = instances_.get(),
                       .operations = operations_.get(),
+                      .runner = &runner_,
                       .clock = &clock_,
                       .bundles = &bundles_,
                       .definitions = &definitions_};
@@ -258,10 +275,13 @@ TEST_F(AdminSqlViewsTest, APageHasSoManyBytes) {
 
 TEST_F(AdminSqlViewsTest, AMaterializedViewKeepsItsQuery) {
   ASSERT_EQ(CreateMaterialized("m", "SELECT a FROM t"), absl::OkStatus());
+  EXPECT_FALSE(operation_.done());
+  Complete("m");
+  const Operation ended = Await(operation_.name());
   admin::MaterializedView made;
   admin::CreateMaterializedViewMetadata created;
-  ASSERT_TRUE(operation_.done() && operation_.response().UnpackTo(&made) &&
-              operation_.metadata().UnpackTo(&created));
+  ASSERT_TRUE(ended.response().UnpackTo(&made) && ended.metadata().UnpackTo(&created));
+  EXPECT_EQ(created.original_request().materialized_view_id(), "m");
   EXPECT_EQ(made.name(), MaterializedNamed("m"));
   EXPECT_EQ(made.query(), "SELECT a FROM t");
   EXPECT_TRUE(created.has_start_time() && created.has_end_time());
@@ -299,6 +319,29 @@ TEST_F(AdminSqlViewsTest, AMaterializedViewKeepsItsQuery) {
   get.set_name(MaterializedNamed("m"));
   EXPECT_EQ(GetMaterializedView(parts_, get, &made),
             absl::NotFoundError("Materialized view not found: " + MaterializedNamed("m")));
+}
+
+// The same name may have another view meanwhile.
+TEST_F(AdminSqlViewsTest, TheOperationOfAViewThatIsDeletedIsAborted) {
+  ASSERT_EQ(CreateMaterialized("m", "SELECT a FROM t"), absl::OkStatus());
+  const std::string first = operation_.name();
+  EXPECT_EQ(runner_.Cancel(first),
+            absl::FailedPreconditionError("Operation " + first +
+                                          " cannot be cancelled: it is one of CreateMaterializedView"));
+  ASSERT_EQ(catalog_->DeleteMaterializedView(MaterializedNamed("m"), ""), absl::OkStatus());
+  ASSERT_EQ(CreateMaterialized("m", "SELECT a FROM t"), absl::OkStatus());
+  Complete("m");
+  const Operation ended = Await(first);
+  EXPECT_EQ(ended.error().code(), static_cast<int>(absl::StatusCode::kAborted));
+  EXPECT_EQ(ended.error().message(), "Materialized view " + MaterializedNamed("m") +
+                                         " was deleted before it had all rows of its table");
+  EXPECT_TRUE(Await(operation_.name()).has_response());
+}
+
+TEST_F(AdminSqlViewsTest, AViewWhoseOperationCannotBeginIsNotThere) {
+  runner_.Pause();
+  EXPECT_EQ(CreateMaterialized("m", "SELECT a FROM t"), absl::UnavailableError("The server is ending"));
+  EXPECT_TRUE(absl::IsNotFound(catalog_->FindMaterializedView(MaterializedNamed("m")).status()));
 }
 
 TEST_F(AdminSqlViewsTest, MaterializedViewsThatNobodyKeepsAreNotBuilt) {

@@ -24,11 +24,15 @@ absl::Status PendingRows::FindTheTarget() {
 // ReadAlone tells what is wrong with a message or its target.
 WhyAlone PendingRows::Open() {
   if (!message_.emplace().OpenPlain(bytes_.view()) || !FindTheTarget().ok()) return WhyAlone::kNotPlain;
-  // The rows of a logged commit have to stay, and these are gone when the memory is lent again.
-  return target_.schema->IsLogged() ? WhyAlone::kLogged : WhyAlone::kNot;
+  return WhyAlone::kNot;
 }
 
 std::optional<absl::Span<const RowMutations>> PendingRows::ReadTogether(std::unique_ptr<Memory>* memory) {
+  // The rows of a logged commit have to stay, and lent memory is lent again.
+  if (target_.schema->IsLogged()) {
+    if (!message_->ReadPlainEntries(&entries_)) return std::nullopt;
+    return entries_.rows;
+  }
   auto* lent = dynamic_cast<Entries*>(memory->get());
   if (lent == nullptr) {
     auto made = std::make_unique<Entries>();

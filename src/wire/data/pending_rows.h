@@ -55,7 +55,7 @@ class PendingRows final : public PendingWrite {
   const std::function<absl::Status()> interrupted_;
   Finish finish_;
   std::optional<MutateRowsMessage> message_;
-  MutateRowsEntries entries_;  // entries of a message that was read alone
+  MutateRowsEntries entries_;  // entries of a message that was read alone, or is of a logged table
 };
 
 }  // namespace sonde

@@ -5,11 +5,14 @@
 #include <google/bigtable/v2/bigtable.pb.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_join.h"
@@ -19,6 +22,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "catalog/catalog.h"
+#include "changes/change_record.h"
 #include "engine/memory/memory_engine.h"
 #include "engine/noting_engine_test_support.h"
 #include "wire/data/message_test_support.h"
@@ -101,6 +105,22 @@ class PendingRowsTest : public testing::Test {
     const absl::MutexLock lock(&mutex_);
     const auto enough = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return told_ >= count; };
     ASSERT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&enough), absl::Seconds(30)));
+  }
+
+  // What the log tells of a table, as "row=value".
+  std::vector<std::string> LoggedValues(const std::string& table) {
+    std::vector<std::string> values;
+    const auto visit = [&values](const RowLog::Piece& bytes) {
+      ChangePiece piece;
+      EXPECT_EQ(DecodeChangePiece(bytes.bytes, &piece), absl::OkStatus());
+      const auto* const cell = std::get_if<SetCell>(&piece.mutations.at(0).mutation);
+      values.push_back(fmt::format("{}={}", piece.row_key, cell == nullptr ? "no cell" : cell->value));
+      return true;
+    };
+    const TableId id = (*catalog_->Find(TableName(table)))->id;
+    EXPECT_EQ(memory_->log()->Read(id, RowRange::All(), 1, 0, std::numeric_limits<int64_t>::max(), visit),
+              absl::OkStatus());
+    return values;
   }
 
   std::unique_ptr<MemoryEngine> memory_ = MemoryEngine::Create();
@@ -187,17 +207,32 @@ TEST_F(PendingRowsTest, WhatMayWaitForOthersGoesByItself) {
   request = Request("a", {"token"});
   request.mutable_entries(0)->mutable_idempotency()->set_token("12345678");
   Add(request, 3);
-  Add(Request("logged", {"logged"}), 4);
-  Add(Request("a", {"large"}, "f", std::string(70'000, 'v')), 5);  // does not wait for the first
-  Add(Request("a", {"plain"}), 6);
+  Add(Request("a", {"large"}, "f", std::string(70'000, 'v')), 4);  // does not wait for the first
+  Add(Request("a", {"plain"}), 5);
   engine_.first_may_go_on.Notify();
-  AwaitTold(7);
-  for (size_t i = 1; i <= 6; ++i) EXPECT_THAT(answers_[i], ElementsAre("OK")) << i;
+  AwaitTold(6);
+  for (size_t i = 1; i <= 5; ++i) EXPECT_THAT(answers_[i], ElementsAre("OK")) << i;
   EXPECT_THAT(
       engine_.commits(),
       UnorderedElementsAre(ElementsAre("together", "first"), ElementsAre("together", "server time", "plain"),
                            ElementsAre("alone", "deleted"), ElementsAre("alone", "token"),
-                           ElementsAre("alone", "logged"), ElementsAre("alone", "large")));
+                           ElementsAre("alone", "large")));
+}
+
+// Their records are made from rows that stay until the commit.
+TEST_F(PendingRowsTest, RequestsForALoggedTableGoTogether) {
+  StartAndHold();
+  Add(Request("logged", {"r", "s"}, "f", "first"), 1);
+  Add(Request("logged", {"t"}, "f", "second"), 2);
+  Add(Request("logged", {"u", "v"}, "f", "third"), 3);
+  engine_.first_may_go_on.Notify();
+  AwaitTold(4);
+  EXPECT_THAT(answers_[1], ElementsAre("OK OK"));
+  EXPECT_THAT(answers_[2], ElementsAre("OK"));
+  EXPECT_THAT(answers_[3], ElementsAre("OK OK"));
+  EXPECT_THAT(engine_.commits(), ElementsAre(ElementsAre("together", "first"), SizeIs(1 + 5)));
+  EXPECT_THAT(LoggedValues("logged"),
+              UnorderedElementsAre("r=first", "s=first", "t=second", "u=third", "v=third"));
 }
 
 TEST_F(PendingRowsTest, ARowThatWouldKeepOthersWaitingIsWrittenAlone) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -103,37 +104,61 @@ absl::Status OperationRunner::Cancel(const std::string& name) {
   return absl::OkStatus();
 }
 
+absl::Duration OperationRunner::UntilNextTurn() const {
+  if (waiting_.empty()) return absl::InfiniteDuration();
+  const Turn* const next = *std::ranges::min_element(waiting_, {}, &Turn::not_before);
+  return std::max(absl::FromChrono(next->not_before - std::chrono::steady_clock::now()),
+                  absl::ZeroDuration());
+}
+
+OperationRunner::Turn* OperationRunner::TakeTurn() {
+  const auto now = std::chrono::steady_clock::now();
+  const auto at = std::ranges::find_if(waiting_, [now](const Turn* turn) { return turn->not_before <= now; });
+  if (at == waiting_.end()) return nullptr;
+  Turn* const turn = *at;
+  waiting_.erase(at);
+  return turn;
+}
+
 void OperationRunner::Work() {
   while (true) {
     Turn* turn = nullptr;
     {
       const absl::MutexLock lock(&mutex_);
-      const auto has_news = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-        return is_pausing_ || !waiting_.empty();
-      };
-      changed_.WaitFor(&mutex_, absl::InfiniteDuration(), absl::Condition(&has_news));
+      while (!is_pausing_ && (turn = TakeTurn()) == nullptr) {
+        const auto has_news = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+          return is_pausing_ || UntilNextTurn() == absl::ZeroDuration();
+        };
+        changed_.WaitFor(&mutex_, UntilNextTurn(), absl::Condition(&has_news));
+      }
       if (is_pausing_) return;
-      turn = waiting_.front();
-      waiting_.pop_front();
     }
-    RunOne(turn);
+    const bool looks_again = RunOne(turn);
     const absl::MutexLock lock(&mutex_);
-    turns_.erase(turn->name);
+    if (!looks_again) {
+      turns_.erase(turn->name);
+      continue;
+    }
+    turn->not_before = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(kBetweenLooks);
+    waiting_.push_back(turn);
   }
 }
 
-void OperationRunner::RunOne(Turn* turn) {
+bool OperationRunner::RunOne(Turn* turn) {
   std::optional<OperationRecord> record = operations_->FindRecord(turn->name);
-  if (!record.has_value() || record->end_micros.has_value()) return;
+  if (!record.has_value() || record->end_micros.has_value()) return false;
   const auto kind = kinds_.find(record->kind);
   if (kind == kinds_.end()) {
-    return Finish(*turn, {.status = absl::AbortedError("The server was restarted.")});
+    Finish(*turn, {.status = absl::AbortedError("The server was restarted.")});
+    return false;
   }
   RunningOperation operation(operations_, *std::move(record), turn->is_resumed, &turn->is_cancelled,
                              &is_pausing_);
   const OperationEnd end = kind->second.run(&operation);
-  if (!end.status.ok() && operation.was_paused()) return;
+  if (operation.looks_again()) return true;
+  if (!end.status.ok() && operation.was_paused()) return false;
   Finish(*turn, end);
+  return false;
 }
 
 void OperationRunner::Finish(const Turn& turn, const OperationEnd& end) {

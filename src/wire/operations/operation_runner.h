@@ -7,6 +7,9 @@
 //   CANCELLED    somebody has asked for the end.  The function removes what is half made.  The operation ends with the error.
 //   UNAVAILABLE  this server ends.  The function leaves everything as a crash would.  The operation is still running on the disk.
 //
+// A function that waits for the work of others keeps no thread: it says LooksAgain and returns, and is called again
+// kBetweenLooks later.
+//
 // Threads: all functions may be called at once, but for the constructor and the destructor.
 #pragma once
 
@@ -68,6 +71,9 @@ class RunningOperation {
   absl::Status GoesOn();
   // Whether GoesOn has told that the server ends.
   bool was_paused() const { return was_paused_; }
+  // The operation is not at its end: what the function returns now does not count.
+  void LooksAgain() { looks_again_ = true; }
+  bool looks_again() const { return looks_again_; }
   // Changes the metadata.  They are written once a second at most.
   void Tell(const google::protobuf::Message& metadata);
   std::string NewName(std::string_view resource) { return operations_->NewName(resource); }
@@ -81,6 +87,7 @@ class RunningOperation {
   const std::atomic<bool>& is_cancelled_;
   const std::atomic<bool>& is_pausing_;
   bool was_paused_ = false;
+  bool looks_again_ = false;
   std::chrono::steady_clock::time_point written_ = std::chrono::steady_clock::now();
 };
 
@@ -93,6 +100,7 @@ class OperationRunner {
  public:
   static constexpr size_t kThreads = 4;
   static constexpr size_t kRunningMax = 200;  // operations that run, or wait for their turn
+  static constexpr absl::Duration kBetweenLooks = absl::Milliseconds(50);
 
   // `kinds`: by name (OperationRecord::kind).  Goes on with the operations that run by their records; those of an unknown kind end
   // with ABORTED.  `operations` must outlive this.
@@ -118,11 +126,17 @@ class OperationRunner {
   struct Turn {
     std::string name;
     bool is_resumed = false;
+    std::chrono::steady_clock::time_point not_before;  // of an operation that looks again
     std::atomic<bool> is_cancelled = false;
   };
 
   void Work();
-  void RunOne(Turn* turn);
+  // The first turn that may run now, taken from the line; null: none may.
+  Turn* TakeTurn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How long no turn will be able to run.
+  absl::Duration UntilNextTurn() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether the operation looks again.
+  bool RunOne(Turn* turn);
   // Writes the end; tries again as long as the store takes no writes and this server goes on.
   void Finish(const Turn& turn, const OperationEnd& end);
   void Enqueue(std::string name, bool is_resumed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -4,7 +4,11 @@
 #include <google/bigtable/admin/v2/bigtable_table_admin.pb.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
@@ -173,6 +177,42 @@ TEST_F(OperationRunnerTest, HasABound) {
     absl::SleepFor(absl::Milliseconds(1));
   }
   EXPECT_EQ(begun, absl::OkStatus());
+}
+
+// More of them than there are threads keep no other operation waiting.
+TEST_F(OperationRunnerTest, AnOperationThatWaitsForOthersHoldsNoThread) {
+  std::atomic<bool> is_there = false;
+  const auto run = [&is_there](RunningOperation* operation) {
+    OperationEnd end{.status = operation->GoesOn()};
+    if (end.status.ok() && !is_there) operation->LooksAgain();
+    return end;
+  };
+  const auto start = [&] {
+    runner_.reset();
+    operations_ = *Operations::Open(engine_.get(), &clock_);
+    runner_.emplace(operations_.get(),
+                    std::map<std::string, OperationKind>{
+                        {"RestoreTable", {.run = run}},
+                        {"CopyBackup", {.run = [](RunningOperation*) { return OperationEnd(); }}}});
+  };
+  start();
+  std::vector<std::string> names;
+  for (int i = 0; i < 2 * static_cast<int>(OperationRunner::kThreads); ++i) {
+    ASSERT_EQ(Begin(i), absl::OkStatus());
+    names.push_back(operation_.name());
+  }
+  lro::Operation other;
+  ASSERT_EQ(
+      runner_->Begin(RunTable(99), admin::CopyBackupRequest(), admin::CopyBackupMetadata(), nullptr, &other),
+      absl::OkStatus());
+  EXPECT_TRUE(Await(other.name()).done());
+  ASSERT_EQ(runner_->Cancel(names[0]), absl::OkStatus());
+  EXPECT_EQ(Await(names[0]).error().code(), static_cast<int>(StatusCode::kCancelled));
+  EXPECT_FALSE(operations_->Get(names[1])->done());
+  start();
+  EXPECT_FALSE(operations_->Get(names[1])->done());
+  is_there = true;
+  for (size_t i = 1; i < names.size(); ++i) EXPECT_TRUE(Await(names[i]).has_response());
 }
 
 }  // namespace

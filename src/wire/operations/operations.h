@@ -21,6 +21,8 @@
 #include <google/protobuf/any.pb.h>
 #include <google/protobuf/message.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -76,8 +78,10 @@ class Operations {
   absl::Status Done(std::string_view resource, const Message& metadata, const Message& response,
                     Operation* out);
 
-  // Operations of this kind exclude no others: the server begins them by itself.
-  static constexpr std::string_view kBackgroundKind = "OptimizeRestoredTable";
+  // Operations of these kinds exclude no others.  The server begins the first by itself.  The second waits for a view that is
+  // there, which may be deleted meanwhile.
+  static constexpr std::array<std::string_view, 2> kKindsBesideOthers = {"OptimizeRestoredTable",
+                                                                         "CreateMaterializedView"};
 
   // Writes an operation that runs, and answers it.  `commit` writes the changes, with others that belong to the beginning; its
   // error is the answer.  FAILED_PRECONDITION: another operation of the resource runs.
@@ -125,7 +129,7 @@ class Operations {
   absl::Status Load();
   // Whether an operation keeps others from its resource.
   bool Excludes(uint64_t number) const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return entries_.at(number).record.kind != kBackgroundKind;
+    return std::ranges::find(kKindsBesideOthers, entries_.at(number).record.kind) == kKindsBesideOthers.end();
   }
   uint64_t NewNumber() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Both return null if there is no such operation.

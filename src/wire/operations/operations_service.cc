@@ -42,20 +42,25 @@ void AwaitOperation(const OperationsParts& parts, const CallEnd& end, rpc::Messa
   if (absl::Status status = parts.operations->Get(name).status(); !status.ok()) return end(status);
   const absl::StatusOr<absl::Duration> timeout = TimeoutOf(request.message());
   if (!timeout.ok()) return end(timeout.status());
-  const absl::Duration left = end.call()->deadline() - absl::Now() - kBeforeDeadline;
-  // A function that is called must be one that can be copied.
-  const auto held = std::make_shared<Admission::Place>(std::move(place));
-  parts.waits->Add({.name = name,
-                    .timeout = std::min(*timeout, left),
-                    .is_given_up = [end] { return end.call()->IsCancelled(); },
-                    .answer =
-                        [end, name, held, operations = parts.operations] {
-                          const absl::StatusOr<lro::Operation> operation = operations->Get(name);
-                          end(operation.status(), operation.ok() ? ToMessage(*operation) : rpc::Message());
-                        }});
+  EndWithOperation(end, parts.operations, parts.waits, name, *timeout, std::move(place));
 }
 
 }  // namespace
+
+void EndWithOperation(const CallEnd& end, const Operations* operations, OperationWaits* waits,
+                      const std::string& name, absl::Duration timeout, Admission::Place place) {
+  const absl::Duration left = end.call()->deadline() - absl::Now() - kBeforeDeadline;
+  // A function that is called must be one that can be copied.
+  const auto held = std::make_shared<Admission::Place>(std::move(place));
+  waits->Add({.name = name,
+              .timeout = std::min(timeout, left),
+              .is_given_up = [end] { return end.call()->IsCancelled(); },
+              .answer =
+                  [end, name, held, operations] {
+                    const absl::StatusOr<lro::Operation> operation = operations->Get(name);
+                    end(operation.status(), operation.ok() ? ToMessage(*operation) : rpc::Message());
+                  }});
+}
 
 void AddOperationsService(const OperationsParts& parts, const CallResources& resources, rpc::Router* router) {
   Service service(kOperationsService, resources.metrics, router);

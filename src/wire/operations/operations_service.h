@@ -1,6 +1,9 @@
 // google.longrunning.Operations: the calls by which clients ask for operations again, wait for them, and end them.
 #pragma once
 
+#include <string>
+
+#include "absl/time/time.h"
 #include "base/admission.h"
 #include "wire/call/calls.h"
 #include "wire/operations/operation_runner.h"
@@ -17,6 +20,11 @@ struct OperationsParts {
   OperationWaits* waits;
   Admission* waits_admission;
 };
+
+// Ends a call with an operation, once it has ended; or as it is when `timeout` or the call's deadline has passed.  `place` is held until
+// then, and no thread.
+void EndWithOperation(const CallEnd& end, const Operations* operations, OperationWaits* waits,
+                      const std::string& name, absl::Duration timeout, Admission::Place place);
 
 void AddOperationsService(const OperationsParts& parts, const CallResources& resources, rpc::Router* router);
 

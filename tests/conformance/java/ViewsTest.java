@@ -11,15 +11,23 @@ import static sonde.conformance.Fixture.refused;
 import static sonde.conformance.Fixture.write;
 
 import com.google.cloud.bigtable.admin.v2.models.CreateLogicalViewRequest;
+import com.google.cloud.bigtable.admin.v2.models.CreateMaterializedViewRequest;
 import com.google.cloud.bigtable.admin.v2.models.LogicalView;
+import com.google.cloud.bigtable.admin.v2.models.MaterializedView;
 import com.google.cloud.bigtable.admin.v2.models.UpdateLogicalViewRequest;
+import com.google.cloud.bigtable.admin.v2.models.UpdateMaterializedViewRequest;
+import com.google.cloud.bigtable.data.v2.models.MaterializedViewId;
+import com.google.cloud.bigtable.data.v2.models.Query;
+import com.google.cloud.bigtable.data.v2.models.Row;
 import com.google.cloud.bigtable.data.v2.models.sql.ResultSet;
 import com.google.protobuf.ByteString;
 import io.grpc.Status.Code;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Logical views: as resources, and in SQL. */
+/** Logical and materialized views: as resources, in SQL, and by ReadRows. */
 class ViewsTest {
   @Test
   void aViewIsMadeListedAlteredAndDeleted() {
@@ -64,5 +72,52 @@ class ViewsTest {
       assertFalse(rows.next());
     }
     instanceAdmin.deleteLogicalView(INSTANCE, "rows");
+  }
+
+  @Test
+  void aMaterializedViewIsMadeListedAlteredAndDeleted() {
+    String table = newTable("f");
+    String id = "kept";
+    String query = "SELECT _key, COUNT(f['q']) AS `result.count`\nFROM " + table + " GROUP BY _key";
+    MaterializedView made =
+        instanceAdmin.createMaterializedView(
+            CreateMaterializedViewRequest.of(INSTANCE, id).setQuery(query).setDeletionProtection(false));
+    assertEquals(id, made.getId());
+    assertEquals(INSTANCE, made.getInstanceId());
+    assertEquals(query, made.getQuery());
+    assertFalse(made.isDeletionProtected());
+    assertEquals(made, instanceAdmin.getMaterializedView(INSTANCE, id));
+    assertTrue(instanceAdmin.listMaterializedViews(INSTANCE).contains(made));
+    refused(
+        Code.ALREADY_EXISTS,
+        () -> instanceAdmin.createMaterializedView(CreateMaterializedViewRequest.of(INSTANCE, id).setQuery(query)));
+
+    MaterializedView altered =
+        instanceAdmin.updateMaterializedView(UpdateMaterializedViewRequest.of(made).setDeletionProtection(true));
+    assertTrue(altered.isDeletionProtected());
+    assertEquals(query, altered.getQuery());
+    refused(Code.FAILED_PRECONDITION, () -> instanceAdmin.deleteMaterializedView(INSTANCE, id));
+    instanceAdmin.updateMaterializedView(UpdateMaterializedViewRequest.of(altered).setDeletionProtection(false));
+    instanceAdmin.deleteMaterializedView(INSTANCE, id);
+    refused(Code.NOT_FOUND, () -> instanceAdmin.getMaterializedView(INSTANCE, id));
+  }
+
+  /** It has the rows of its table as soon as the client says that it is made. */
+  @Test
+  void aMaterializedViewIsReadAsATable() {
+    String table = newTable("f");
+    write(table, "r", "f", "q", 1, "v");
+    write(table, "s", "f", "other", 1, "v");
+    String query = "SELECT _key, COUNT(f['q']) AS `result.count` FROM " + table + " GROUP BY _key";
+    instanceAdmin.createMaterializedView(CreateMaterializedViewRequest.of(INSTANCE, "read").setQuery(query));
+    List<String> counts = new ArrayList<>();
+    for (Row row : data.readRows(Query.create(MaterializedViewId.of("read")))) {
+      ByteString count = row.getCells("result", "count").get(0).getValue();
+      counts.add(row.getKey().toStringUtf8() + "=" + count.asReadOnlyByteBuffer().getLong());
+      assertEquals(1, row.getCells("default", "").size());
+    }
+    assertEquals(List.of("r=1", "s=0"), counts);
+    assertFalse(data.sampleRowKeys(MaterializedViewId.of("read")).isEmpty());
+    instanceAdmin.deleteMaterializedView(INSTANCE, "read");
   }
 }

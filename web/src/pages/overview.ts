@@ -1,6 +1,6 @@
 // The server at a glance.
 import type uPlot from "uplot";
-import { get, type Finding, type Overview, type Table } from "../api";
+import { get, type Finding, type KeptView, type Overview, type Table } from "../api";
 import { chart, fit } from "../chart";
 import { empty, h, problem, show } from "../dom";
 import { findingCards } from "../findings";
@@ -99,6 +99,27 @@ function pointCounts(overview: Overview): HTMLElement | undefined {
       refused.map(({ labels, value }) => h("tr", {}, h("td", {}, `Refused: ${labels.reason.replaceAll("_", " ")}`), h("td", { class: "number bad" }, number(value))))));
 }
 
+// The materialized views, and how far each is behind its table.
+function keptViews(views: KeptView[]): HTMLElement {
+  const state = (view: KeptView) => view.error ? "fails" : view.finding ? "cannot keep up" : view.is_populating ? "is populated" : "follows";
+  return h("div", { class: "scroll" }, h("table", {},
+    h("thead", {}, h("tr", {}, ["View", "State", "Behind", "Rows computed", "Left out"].map((name, index) => h("th", { class: index > 1 && "number" }, name)))),
+    h("tbody", {}, views.map((view) => h("tr", { "data-view": view.id },
+      h("th", { scope: "row", title: view.name }, view.id), h("td", { class: (view.error || view.finding) && "bad" }, state(view)),
+      h("td", { class: "number" }, duration(view.lag_seconds)), h("td", { class: "number" }, number(view.rows)),
+      h("td", { class: view.left_out > 0 ? "number bad" : "number", title: "rows of the table and of the view that could not be computed" }, number(view.left_out)))))));
+}
+
+function viewFindings(views: KeptView[]): Finding[] {
+  const common = { table: "", metric: null, start_key: "", end_key: "", cure: null, declaration: null };
+  return views.flatMap((view): Finding[] => [
+    ...view.error ? [{ ...common, pattern: "view_failing", severity: "critical" as const, title: `View ${view.id} is not kept`, text: view.error,
+      remedy: "It is tried again every second. Cure what the text names; reads give the view as it was." }] : [],
+    ...view.finding ? [{ ...common, pattern: "view_behind", severity: "warning" as const, title: `View ${view.id} cannot keep up`, text: view.finding,
+      remedy: "Delete views of the table that nobody reads: each computes by itself what has changed. Or write less to the table." }] : [],
+  ]);
+}
+
 // The processor's time of a moment. Of two moments of one process it is known what was used between them.
 interface Sample { started: number; cpu_seconds: number; at_ms: number }
 function usedSince(before: Sample | undefined, now: Sample): number | undefined {
@@ -138,10 +159,12 @@ export function overviewPage(): Page {
   const storage = h("section", { class: "card" });
   const memory = h("section", { class: "card", "data-part": "memory" });
   const engine = h("section", { class: "card", "data-part": "engine" });
+  const views = h("section", { class: "card", "data-part": "views", hidden: true });
   const message = h("div");
   let charts: uPlot[] = [];
   let healthShown = "", beginShown = "";
   let slowShown = "";
+  let ofViews: Finding[] = [];
   let sample: Sample | undefined;
 
   const draw = (overview: Overview) => {
@@ -178,6 +201,9 @@ export function overviewPage(): Page {
     show(memory, h("h2", {}, "Memory", h("small", {}, `by user, of ${bytes(overview.memory_bytes)}`)), memoryBars(overview));
     show(engine, h("h2", {}, "In the background", h("small", {}, h("a", { href: "/metrics" }, "all figures"))),
       h("dl", { class: "facts" }, engineFacts(overview).map(([label, text]) => [h("dt", {}, label), h("dd", {}, text)])));
+    ofViews = viewFindings(overview.views);
+    views.hidden = overview.views.length === 0;
+    show(views, h("h2", {}, "Materialized views", h("small", {}, "how far each is behind its table")), keptViews(overview.views));
     const slowest = JSON.stringify(overview.slow_queries);
     if (slowest !== slowShown) show(slow, h("h2", {}, "Slow queries", h("small", {}, "in SQL, of the last day")), slowQueries(overview));
     slowShown = slowest;
@@ -205,7 +231,7 @@ export function overviewPage(): Page {
     try {
       const [found, tables] = await Promise.all([
         get<{ findings: Finding[] }>("/api/v1/findings"), get<{ tables: Table[] }>("/api/v1/tables")]);
-      show(findings, h("h2", {}, "Findings", h("small", {}, "of the last ten minutes")), findingCards(found.findings, { from: Math.floor(Date.now() / 1000) - findingSeconds, to: Math.floor(Date.now() / 1000) }));
+      show(findings, h("h2", {}, "Findings", h("small", {}, "of the last ten minutes")), findingCards([...ofViews, ...found.findings], { from: Math.floor(Date.now() / 1000) - findingSeconds, to: Math.floor(Date.now() / 1000) }));
       const largest = [...tables.tables].sort((a, b) => b.bytes - a.bytes).slice(0, 10);
       const most = Math.max(...largest.map((table) => table.bytes), 1);
       show(storage, h("h2", {}, "Storage", h("small", {}, "bytes on disk and in memory, about")), largest.length === 0 ? h("p", { class: "muted" }, "No tables yet.")
@@ -222,7 +248,7 @@ export function overviewPage(): Page {
     element: h("div", { class: "page" }, h("h1", {}, "Overview"), message, health, begin, tiles,
       h("div", { class: "two" },
         h("section", { class: "card" }, h("h2", {}, "Throughput", h("small", {}, "of the last five minutes")), throughput), latency.element),
-      findings, h("div", { class: "two" }, methods, storage), errors.element, running.element, slow, h("div", { class: "two" }, memory, engine)),
+      findings, h("div", { class: "two" }, methods, storage), errors.element, running.element, views, slow, h("div", { class: "two" }, memory, engine)),
     leave: () => {
       stopFast();
       stopSlow();
