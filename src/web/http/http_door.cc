@@ -66,9 +66,10 @@ RateKind RateKindOf(const HttpRule& rule) {
   return has(".readRows") || is_sql ? RateKind::kRead : RateKind::kOther;
 }
 
-// Whether the audit log covers a route: a declaration of series, and accesses to data as the rules say.
+// Whether the audit log covers a route: what changes something beside rows (a declaration of series, the end of a call), and accesses to
+// data as the rules say.
 bool IsAudited(RateKind kind, std::string_view method, const AuditRules& rules) {
-  if (method == "PUT") return true;
+  if (method == "PUT" || (method == "POST" && kind == RateKind::kOther)) return true;
   return kind == RateKind::kWrite ? rules.data_writes : kind == RateKind::kRead && rules.data_reads;
 }
 

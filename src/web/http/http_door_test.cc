@@ -136,6 +136,7 @@ TEST_F(HttpDoorTest, TheAuditLogHasWhatItsRulesCover) {
       return response.has_value() ? response->code : 0;
     };
     EXPECT_EQ(ask("PUT", "/api/v1/series/s"), 0);
+    EXPECT_EQ(ask("POST", "/api/v1/running/cancel"), 0);
     EXPECT_EQ(ask("POST", "/api/v1/write"), 0);
     EXPECT_EQ(ask("POST", "/api/v1/read"), 0);
     EXPECT_EQ(ask("GET", "/metrics"), 0);
@@ -155,11 +156,11 @@ TEST_F(HttpDoorTest, TheAuditLogHasWhatItsRulesCover) {
     return methods;
   };
   it_.Grant("", kAdminRole);
-  EXPECT_EQ(methods_with({}, 0), "PUT /api/v1/series/s; ");
+  EXPECT_EQ(methods_with({}, 0), "PUT /api/v1/series/s; POST /api/v1/running/cancel; ");
   EXPECT_EQ(methods_with({.is_required = true, .data_reads = true}, 503),
-            "PUT /api/v1/series/s; POST /api/v1/read; ");
+            "PUT /api/v1/series/s; POST /api/v1/running/cancel; POST /api/v1/read; ");
   EXPECT_EQ(methods_with({.is_required = true, .data_writes = true}, 503),
-            "PUT /api/v1/series/s; POST /api/v1/write; ");
+            "PUT /api/v1/series/s; POST /api/v1/running/cancel; POST /api/v1/write; ");
 }
 
 TEST_F(HttpDoorTest, LetsHandlersCheckWhatABodyNames) {
