@@ -23,8 +23,12 @@ std::string_view NameOf(AuditEvent::Kind kind) {
       return "unauthenticated";
     case AuditEvent::Kind::kDenied:
       return "denied";
+    case AuditEvent::Kind::kBegun:
+      return "begun";
     case AuditEvent::Kind::kEnded:
       return "ended";
+    case AuditEvent::Kind::kChanged:
+      return "changed";
   }
   return "unknown";
 }
@@ -60,7 +64,9 @@ std::string LineOf(const AuditEvent& event, int64_t left_out) {
   AppendField("method", event.method, &line);
   AppendField("resource", event.resource, &line);
   AppendField("permission", event.permission, &line);
-  AppendField("status", absl::StatusCodeToString(event.status), &line);
+  // A call that has begun has no status yet.
+  if (event.kind != AuditEvent::Kind::kBegun)
+    AppendField("status", absl::StatusCodeToString(event.status), &line);
   AppendField("request", event.request, &line);
   AppendField("trace", event.trace, &line);
   AppendField("cause", event.cause, &line);
@@ -69,25 +75,26 @@ std::string LineOf(const AuditEvent& event, int64_t left_out) {
   return line;
 }
 
-absl::Status WriteAll(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file, bytes.data(), bytes.size());
+// Leaves in `*rest` what was not written.
+absl::Status WriteAll(int file, std::string_view* rest) {
+  while (!rest->empty()) {
+    const ssize_t written = write(file, rest->data(), rest->size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       return absl::UnavailableError(
           fmt::format("A line of the audit log cannot be written: {}", std::strerror(errno)));
     }
-    bytes.remove_prefix(static_cast<size_t>(written));
+    rest->remove_prefix(static_cast<size_t>(written));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path, AuditRules rules) {
   const absl::StatusOr<int> file = OpenFile(path);
   if (!file.ok()) return file.status();
-  return std::unique_ptr<AuditLog>(new AuditLog(path, *file));
+  return std::unique_ptr<AuditLog>(new AuditLog(path, rules, *file));
 }
 
 AuditLog::~AuditLog() {
@@ -116,6 +123,7 @@ absl::Status AuditLog::Reopen() {
   if (!file.ok()) return file.status();
   const absl::MutexLock lock(&mutex_);
   close(std::exchange(file_, *file));
+  is_torn_ = false;
   return absl::OkStatus();
 }
 
@@ -146,9 +154,22 @@ absl::Status AuditLog::Write(const AuditEvent& event) {
       !TakeFailure(event.address, event.time, &left_out)) {
     return absl::OkStatus();
   }
-  absl::Status status = WriteAll(file_, LineOf(event, left_out));
+  // A disk that was full may have taken the beginning of a line.
+  const std::string line = (is_torn_ ? "\n" : "") + LineOf(event, left_out);
+  std::string_view rest = line;
+  absl::Status status = WriteAll(file_, &rest);
+  if (rest.size() < line.size()) is_torn_ = !rest.empty();
   if (!status.ok()) ++counts_.lost_lines;
   return status;
+}
+
+absl::Status AuditLog::Begin(AuditEvent event) {
+  event.kind = AuditEvent::Kind::kBegun;
+  const absl::Status status = Write(event);
+  if (status.ok() || !rules_.is_required) return absl::OkStatus();
+  return absl::UnavailableError(
+      fmt::format("{}; the server's setting `audit: required` refuses the call without it",
+                  std::string(status.message())));
 }
 
 AuditLog::Counts AuditLog::counts() const {

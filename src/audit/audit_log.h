@@ -3,6 +3,8 @@
 // A line is a JSON object: time, event, principal, proof, address, method, resource, permission, status, request, trace, cause; fields
 // that are empty are left out.  Nothing of a secret is in it, and nothing of the data: no values, no keys of rows.
 //
+// AuditRules say which calls the log covers beside refusals and changes, and whether such a call may go on without its line.
+//
 // Failed authentications are limited to kFailuresPerSecond lines a second an address; the next line of that address says how many
 // were left out.  The addresses that are remembered are bounded, too.
 #pragma once
@@ -21,11 +23,20 @@
 
 namespace sonde {
 
+struct AuditRules {
+  // A call that the log covers is refused while its line cannot be written.  The line is written before the call is let in.
+  bool is_required = false;
+  bool data_reads = false;   // calls that read rows are covered
+  bool data_writes = false;  // calls that write rows are covered
+};
+
 struct AuditEvent {
   enum class Kind : uint8_t {
     kUnauthenticated,  // nobody was proven
     kDenied,           // a permission is missing
-    kEnded,            // a call that changes something has ended, with `status`
+    kBegun,            // a call that the log covers was let in
+    kEnded,            // a call that the log covers has ended, with `status`
+    kChanged,  // the server uses another key, token, role or certificate than before; `resource` names it
   };
 
   Kind kind = Kind::kDenied;
@@ -51,7 +62,7 @@ class AuditLog {
   static constexpr size_t kTextBytesMax = 1024;
 
   // Appends to the file, which only its owner may read.  FAILED_PRECONDITION: the file cannot be opened, or others may read it.
-  static absl::StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& path);
+  static absl::StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& path, AuditRules rules = {});
   ~AuditLog();
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
@@ -62,6 +73,12 @@ class AuditLog {
   // Returns once the line is with the system.  UNAVAILABLE: it could not be written; a failed authentication that is left out is OK.
   absl::Status Write(const AuditEvent& event);
 
+  // Writes the kBegun line of a call that is about to be let in.  UNAVAILABLE, for the caller: the rules ask for the line, and it cannot
+  // be written.  OK: the call may go on; a line that was lost without being asked for is counted, as by Write.
+  absl::Status Begin(AuditEvent event);
+
+  const AuditRules& rules() const { return rules_; }
+
   struct Counts {
     int64_t unauthenticated = 0;  // also those that got no line
     int64_t denied = 0;
@@ -70,7 +87,8 @@ class AuditLog {
   Counts counts() const;
 
  private:
-  AuditLog(std::string path, int file) : path_(std::move(path)), file_(file) {}
+  AuditLog(std::string path, AuditRules rules, int file)
+      : path_(std::move(path)), rules_(rules), file_(file) {}
   static absl::StatusOr<int> OpenFile(const std::string& path);
   // Whether the failure gets a line; `*left_out` are those before it that got none.
   bool TakeFailure(std::string_view address, absl::Time now, int64_t* left_out)
@@ -83,8 +101,10 @@ class AuditLog {
   };
 
   const std::string path_;
+  const AuditRules rules_;
   mutable absl::Mutex mutex_;
   int file_ ABSL_GUARDED_BY(mutex_);
+  bool is_torn_ ABSL_GUARDED_BY(mutex_) = false;  // the file may end within a line
   absl::flat_hash_map<std::string, Failures> failures_
       ABSL_GUARDED_BY(mutex_);  // by address without its port
   Counts counts_ ABSL_GUARDED_BY(mutex_);

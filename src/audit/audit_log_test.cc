@@ -9,6 +9,8 @@
 #include <fstream>
 #include <vector>
 
+#include "audit/full_disk_test_support.h"
+
 namespace sonde {
 namespace {
 
@@ -105,6 +107,32 @@ TEST_F(AuditLogTest, GoesOnInANewFileWhenReopened) {
   EXPECT_EQ(Lines(moved).size(), 2U);
   EXPECT_EQ(Lines(path_).size(), 1U);
   std::remove(moved.c_str());
+}
+
+TEST_F(AuditLogTest, ACallMayBeginWithoutItsLineUnlessTheLineIsRequired) {
+  for (const bool is_required : {false, true}) {
+    std::remove(path_.c_str());
+    auto log = AuditLog::Open(path_, {.is_required = is_required});
+    ASSERT_TRUE(log.ok()) << log.status();
+    ASSERT_TRUE((*log)->Begin({.time = now_, .method = "A"}).ok());
+    EXPECT_THAT(Lines(path_),
+                ElementsAre(R"({"time":"2026-02-02T02:40:00.500000Z","event":"begun","method":"A"})"));
+    {
+      const FullDisk full;
+      const absl::Status status = (*log)->Begin({.time = now_, .method = "B"});
+      EXPECT_EQ(status.ok(), !is_required) << status;
+      if (is_required) {
+        EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+        EXPECT_EQ(status.message(),
+                  "A line of the audit log cannot be written: File too large; the server's setting `audit: "
+                  "required` "
+                  "refuses the call without it");
+      }
+      EXPECT_EQ((*log)->counts().lost_lines, 1);
+    }
+    EXPECT_TRUE((*log)->Begin({.time = now_, .method = "C"}).ok());
+    EXPECT_EQ(Lines(path_).size(), 2U);
+  }
 }
 
 TEST_F(AuditLogTest, TakesNoDevice) {

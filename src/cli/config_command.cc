@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/reference/settings_page.h"
 #include "cli/serve_flags.h"
 #include "server/serve_settings.h"
 
@@ -39,6 +40,17 @@ void ShowSettings(const ServeSettings& settings, const SettingOrigins& origins, 
   }
 }
 
+// A command that prints what is made of all settings.
+void AddPrinter(CLI::App* config, const std::string& name, const std::string& description,
+                const std::string& example, std::string (*make)(const std::vector<SettingEntry>& entries)) {
+  CLI::App* command = config->add_subcommand(name, description);
+  command->footer("Example:\n  " + example);
+  command->callback([make] {
+    CLI::App serve;
+    fmt::print("{}", make(ServeFlags::Add(&serve)->Entries()));
+  });
+}
+
 }  // namespace
 
 void AddConfigCommand(CLI::App& app, int* exit_status) {
@@ -63,6 +75,10 @@ void AddConfigCommand(CLI::App& app, int* exit_status) {
     fmt::print(stderr, "sonde config show: {}\n", std::string(checked.message()));
     *exit_status = 2;
   });
+  AddPrinter(config, "schema", "Print the JSON schema of the file that --config names, for editors",
+             "sonde config schema > sonde.schema.json", SettingsSchema);
+  AddPrinter(config, "reference", "Print the page of all settings, in Markdown",
+             "sonde config reference > settings.md", SettingsPage);
 }
 
 }  // namespace sonde

@@ -3,23 +3,32 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
+
 namespace sonde {
 
-void ServeFlags::Take(CLI::Option* flag, std::string key,
+void ServeFlags::Take(CLI::Option* flag, std::string key, SettingKind kind,
                       std::function<absl::Status(ServeSettings* settings)> take) {
-  taken_.push_back({flag, std::move(key), std::move(take)});
+  taken_.push_back({flag, std::move(key), kind, std::move(take)});
 }
 
 template <typename Value, typename Member>
 void ServeFlags::TakeValue(CLI::Option* flag, std::string key, const Value* value,
                            Member ServeSettings::* member) {
-  Take(flag, std::move(key), [value, member](ServeSettings* settings) {
+  constexpr SettingKind kKind = std::is_same_v<Value, bool> ? SettingKind::kBoolean
+                                : std::is_integral_v<Value> ? SettingKind::kInteger
+                                                            : SettingKind::kText;
+  Take(flag, std::move(key), kKind, [value, member](ServeSettings* settings) {
     settings->*member = *value;
     return absl::OkStatus();
   });
@@ -58,7 +67,8 @@ void ServeFlags::AddLimits(CLI::App* command) {
                            "Memory that the process may take, such as 4GiB "
                            "[1GiB]: its peak stays within that and "
                            "64 MiB more; a value may have a sixth of it"),
-       "memory", [this](ServeSettings* settings) { return ParseBytes(memory_, &settings->memory_bytes); });
+       "memory", SettingKind::kBytes,
+       [this](ServeSettings* settings) { return ParseBytes(memory_, &settings->memory_bytes); });
   TakeValue(
       command->add_option("--reads-per-second", values_.reads_per_second,
                           "a quota for requests of the Bigtable API that read: RESOURCE_EXHAUSTED beyond it"),
@@ -98,7 +108,8 @@ void ServeFlags::AddLimits(CLI::App* command) {
       "pitr_tables", &values_.pitr_tables, &ServeSettings::pitr_tables);
   Take(command->add_option("--pitr-keep", pitr_keep_,
                            "how long the journal keeps changes for `sonde backup create --follow` [24h]"),
-       "pitr_keep", [this](ServeSettings* settings) { return ParseTime(pitr_keep_, &settings->pitr_keep); });
+       "pitr_keep", SettingKind::kTime,
+       [this](ServeSettings* settings) { return ParseTime(pitr_keep_, &settings->pitr_keep); });
   TakeValue(command
                 ->add_option("--durability", values_.durability,
                              "fsync: a write that was acknowledged survives the loss of "
@@ -111,11 +122,12 @@ void ServeFlags::AddLimits(CLI::App* command) {
                        "at the end, how long the server says that it is not ready, but still takes calls, so "
                        "that balancers can leave it")
           ->capture_default_str(),
-      "drain_delay",
+      "drain_delay", SettingKind::kTime,
       [this](ServeSettings* settings) { return ParseTime(drain_delay_, &settings->drain_delay); });
   Take(command->add_option("--grace", grace_, "at the end, how long calls under way may go on")
            ->capture_default_str(),
-       "grace", [this](ServeSettings* settings) { return ParseTime(grace_, &settings->grace); });
+       "grace", SettingKind::kTime,
+       [this](ServeSettings* settings) { return ParseTime(grace_, &settings->grace); });
 }
 
 void ServeFlags::AddLogs(CLI::App* command) {
@@ -136,6 +148,19 @@ void ServeFlags::AddLogs(CLI::App* command) {
   TakeValue(command->add_option("--audit-log", audit_log_,
                                 "where refusals and changes are written [audit.log in the data directory]"),
             "audit_log", &audit_log_, &ServeSettings::audit_log);
+  TakeValue(command
+                ->add_option("--audit", values_.audit,
+                             "required: a call that the audit log covers is refused while its line cannot be "
+                             "written; usual: the call goes on, and the lost line is counted")
+                ->capture_default_str(),
+            "audit", &values_.audit, &ServeSettings::audit);
+  TakeValue(
+      command
+          ->add_option("--audit-data", values_.audit_data,
+                       "none, reads, writes or all: the accesses to rows that the audit log covers beside "
+                       "changes of the administration")
+          ->capture_default_str(),
+      "audit_data", &values_.audit_data, &ServeSettings::audit_data);
 }
 
 void ServeFlags::AddSecurity(CLI::App* command) {
@@ -144,8 +169,14 @@ void ServeFlags::AddSecurity(CLI::App* command) {
                               "login: use it only on a network "
                               "that you trust"),
             "insecure_allow_remote", &values_.insecure_allow_remote, &ServeSettings::insecure_allow_remote);
+  TakeValue(
+      command->add_flag("--allow-root", values_.allow_root,
+                        "Run as root also outside of a container, where the server otherwise refuses to"),
+      "allow_root", &values_.allow_root, &ServeSettings::allow_root);
   const auto take_tls = [this](CLI::Option* flag, std::string key, auto member) {
-    Take(flag, std::move(key), [this, member](ServeSettings* settings) {
+    using Value = std::remove_cvref_t<decltype(tls_.*member)>;
+    const SettingKind kind = std::is_same_v<Value, bool> ? SettingKind::kBoolean : SettingKind::kText;
+    Take(flag, std::move(key), kind, [this, member](ServeSettings* settings) {
       if (!settings->tls.has_value()) settings->tls.emplace();
       (*settings->tls).*member = tls_.*member;
       return absl::OkStatus();
@@ -201,6 +232,23 @@ absl::StatusOr<ServeSettings> ServeFlags::Settings(SettingOrigins* origins) cons
     if (origins != nullptr) (*origins)[flag.key] = flag.option->get_name();
   }
   return settings;
+}
+
+std::vector<SettingEntry> ServeFlags::Entries() const {
+  std::vector<SettingEntry> entries;
+  for (const SettingLine& line : ListSettings({})) {
+    const auto taken =
+        std::find_if(taken_.begin(), taken_.end(), [&](const Taken& flag) { return flag.key == line.key; });
+    CHECK(taken != taken_.end());  // each setting has a flag
+    const std::span<const std::string_view> words = WordsOf(line.key);
+    entries.push_back({.key = line.key,
+                       .flag = taken->option->get_name(),
+                       .kind = taken->kind,
+                       .words = {words.begin(), words.end()},
+                       .fallback = line.value,
+                       .description = taken->option->get_description()});
+  }
+  return entries;
 }
 
 }  // namespace sonde

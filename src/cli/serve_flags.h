@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cli/reference/settings_page.h"
 #include "server/serve_settings.h"
 
 namespace sonde {
@@ -23,10 +24,14 @@ class ServeFlags {
   // Errors: those of LoadServeSettings, LoadEnvironment, ParseBytes and ParseTime.
   absl::StatusOr<ServeSettings> Settings(SettingOrigins* origins) const;
 
+  // All settings, in the order of kSettingKeys; the section tls by its members, "tls.certificate".
+  std::vector<SettingEntry> Entries() const;
+
  private:
   struct Taken {
     CLI::Option* option;
     std::string key;
+    SettingKind kind;
     // Puts the flag's value into the settings.
     std::function<absl::Status(ServeSettings* settings)> take;
   };
@@ -37,7 +42,8 @@ class ServeFlags {
   void AddLogs(CLI::App* command);
   void AddSecurity(CLI::App* command);
   // The value of `flag` goes into the setting `key`, by `take`.
-  void Take(CLI::Option* flag, std::string key, std::function<absl::Status(ServeSettings* settings)> take);
+  void Take(CLI::Option* flag, std::string key, SettingKind kind,
+            std::function<absl::Status(ServeSettings* settings)> take);
   // The value, as it is, goes into a member of the settings.
   template <typename Value, typename Member>
   void TakeValue(CLI::Option* flag, std::string key, const Value* value, Member ServeSettings::* member);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "tls/context.h"
+#include "tls/handshake_rates.h"
 
 namespace sonde::rpc {
 
@@ -49,6 +50,9 @@ struct ServerOptions {
   // Connections that may be in TLS's handshake at once, and the time of a handshake.
   int64_t tls_handshakes_max = 4'000;
   std::chrono::milliseconds tls_handshake_time_max{10'000};
+  // Handshakes that an address may begin: the burst, and the rate a second.
+  int64_t tls_handshakes_of_peer_at_once_max = tls::kHandshakesAtOnceMax;
+  int64_t tls_handshakes_of_peer_per_second_max = tls::kHandshakesPerSecondMax;
   // Time in which a connection must prove to be a client's.
   std::chrono::milliseconds handshake_time_max{20'000};
   // A connection from which nothing came for keepalive_pause is asked whether it is there.  It has
@@ -88,6 +92,7 @@ enum class Refusal : uint8_t {
   kHandshake,        // handshake_time_max, or it does not speak HTTP/2
   kTlsHandshake,     // TLS's handshake failed, or took tls_handshake_time_max
   kTlsHandshakes,    // tls_handshakes_max
+  kTlsRate,          // tls_handshakes_of_peer_per_second_max
   kKeepalive,        // keepalive_time_max
   kProtocol,         // a connection broke HTTP/2's rules
   kFlood,            // too many answers to pings and settings that the client does not take

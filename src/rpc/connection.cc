@@ -108,8 +108,10 @@ Connection::Connection(Loop* loop, int descriptor, std::string address, std::str
     FlushSoon();
     return;
   }
-  is_in_tls_handshake_ = loop_->state().EnterHandshake();
-  if (!is_in_tls_handshake_) Close(absl::UnavailableError("Too many connections are in TLS's handshake"));
+  is_in_tls_handshake_ = loop_->state().EnterHandshake(address_, began_);
+  if (!is_in_tls_handshake_)
+    Close(absl::UnavailableError(
+        "Too many connections are in TLS's handshake, or of this address were of late"));
 }
 
 Connection::~Connection() {

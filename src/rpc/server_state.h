@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "absl/time/time.h"
 #include "rpc/bounds.h"
 #include "rpc/call.h"
+#include "tls/handshake_rates.h"
 
 namespace sonde::rpc {
 
@@ -21,7 +23,10 @@ namespace sonde::rpc {
 class ServerState {
  public:
   ServerState(ServerOptions options, Router router)
-      : options_(std::move(options)), router_(std::move(router)) {}
+      : options_(std::move(options)),
+        router_(std::move(router)),
+        handshake_rates_(options_.tls_handshakes_of_peer_at_once_max,
+                         options_.tls_handshakes_of_peer_per_second_max) {}
 
   const ServerOptions& options() const { return options_; }
   const Router& router() const { return router_; }
@@ -38,8 +43,13 @@ class ServerState {
   // there are fewer than a million connections a second.
   uint64_t NumberConnection() { return next_connection_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Counts a connection that begins TLS's handshake.  Returns false, and counts the refusal, if too many are at it.
-  bool EnterHandshake() {
+  // Counts a connection of this address that begins TLS's handshake.  Returns false, and counts the refusal, if the address has begun
+  // too many of late, or if too many connections are at it.
+  bool EnterHandshake(const std::string& address, std::chrono::steady_clock::time_point now) {
+    if (!handshake_rates_.Take(address, now)) {
+      CountRefusal(Refusal::kTlsRate);
+      return false;
+    }
     if (handshakes_.fetch_add(1, std::memory_order_relaxed) < options_.tls_handshakes_max) return true;
     LeaveHandshake();
     CountRefusal(Refusal::kTlsHandshakes);
@@ -81,6 +91,7 @@ class ServerState {
  private:
   const ServerOptions options_;
   const Router router_;
+  tls::HandshakeRates handshake_rates_;
   std::array<std::atomic<int64_t>, static_cast<size_t>(Refusal::kCount)> refused_{};
   std::atomic<uint64_t> next_connection_ = static_cast<uint64_t>(absl::ToUnixMicros(absl::Now()));
   std::atomic<int64_t> accepted_ = 0;

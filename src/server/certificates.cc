@@ -29,8 +29,8 @@ std::function<std::shared_ptr<const tls::Context>()> Certificates::provider() co
   return [keeper = keeper_.get()] { return keeper->current(); };
 }
 
-void Certificates::Look(bool asks, absl::Time now) {
-  if (keeper_ == nullptr) return;
+bool Certificates::Look(bool asks, absl::Time now) {
+  if (keeper_ == nullptr) return false;
   absl::StatusOr<bool> has_changed = true;
   if (asks) {
     if (absl::Status status = keeper_->Reload(now); !status.ok()) has_changed = status;
@@ -43,6 +43,7 @@ void Certificates::Look(bool asks, absl::Time now) {
   } else if (*has_changed) {
     spdlog::info("tls: loaded anew expires={}", DateOf(keeper_->expires()));
   }
+  return has_changed.ok() && *has_changed;
 }
 
 std::vector<Figure> Certificates::Figures(absl::Time now) const {

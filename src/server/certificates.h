@@ -24,8 +24,9 @@ class Certificates {
 
   // Gives the Context of a connection that begins now; must not outlive this object.  Empty: no TLS is spoken.
   std::function<std::shared_ptr<const tls::Context>()> provider() const;
-  // Loads the files if they have changed, or if somebody `asks`.  The log has a failure, and the pair before it stays.
-  void Look(bool asks, absl::Time now);
+  // Loads the files if they have changed, or if somebody `asks`.  Returns whether it did.  The log has a failure, and the pair before it
+  // stays.
+  bool Look(bool asks, absl::Time now);
   std::vector<Figure> Figures(absl::Time now) const;
 
  private:

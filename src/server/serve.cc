@@ -38,6 +38,7 @@
 #include "server/memory_shares.h"
 #include "server/process/clock_watch.h"
 #include "server/process/drain.h"
+#include "server/process/root_user.h"
 #include "server/process/server_log.h"
 #include "server/serve_http.h"
 #include "server/server_access.h"
@@ -244,7 +245,11 @@ absl::StatusOr<std::unique_ptr<ServerAccess>> OpenAccess(const ServeSettings& se
   }
   const std::string audit_log =
       settings.audit_log.value_or((std::filesystem::path(*settings.data_dir) / "audit.log").native());
-  return ServerAccess::Open(*settings.auth, audit_log, SeriesInstance(), policies);
+  const bool is_all = settings.audit_data == "all";
+  const AuditRules rules{.is_required = settings.audit == "required",
+                         .data_reads = is_all || settings.audit_data == "reads",
+                         .data_writes = is_all || settings.audit_data == "writes"};
+  return ServerAccess::Open(*settings.auth, {.path = audit_log, .rules = rules}, SeriesInstance(), policies);
 }
 
 // Null: no table is journaled.
@@ -291,6 +296,11 @@ void TakeSettings(const ServeSettings& changed, ServeSettings* settings) {
   if (!later.empty()) spdlog::warn("settings: {} count from the next start", fmt::join(later, ", "));
 }
 
+void LookAtCertificates(const Reloaded& parts, bool asks) {
+  if (parts.certificates->Look(asks, absl::Now()) && parts.access != nullptr)
+    parts.access->WriteChange("certificate of the server", "loaded anew");
+}
+
 void Reload(const Reloaded& parts) {
   if (absl::Status status = ReopenServerLog(); !status.ok())
     spdlog::error("log: {}", std::string(status.message()));
@@ -301,8 +311,9 @@ void Reload(const Reloaded& parts) {
   } else {
     spdlog::error("settings: those before stay in force: {}", std::string(checked.message()));
   }
-  parts.certificates->Look(/*asks=*/true, absl::Now());
+  // The audit log's file is opened again before there are lines of what has changed.
   if (parts.access != nullptr) ReloadAccess(parts.access);
+  LookAtCertificates(parts, /*asks=*/true);
 }
 
 // Waits for the signal that ends the server; looks after certificates meanwhile.
@@ -324,7 +335,7 @@ int WaitForEnd(const sigset_t& signals, const Reloaded& parts, ServiceNotices* n
                    absl::FormatDuration(step));
     }
     if (signal != SIGHUP) {
-      parts.certificates->Look(/*asks=*/false, absl::Now());
+      LookAtCertificates(parts, /*asks=*/false);
       continue;
     }
     notices->Reloading();
@@ -406,6 +417,8 @@ absl::Status CheckServe(const ServeSettings& settings) {
 
 absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<ServeSettings>()>& read_again) {
   if (absl::Status status = CheckServeSettings(settings); !status.ok()) return status;
+  const ProcessUser user = ProcessUser::Find([](const char* name) { return std::getenv(name); });
+  if (absl::Status status = CheckUser(user, settings.allow_root); !status.ok()) return status;
   if (absl::Status status = SetUpLogs(settings); !status.ok()) return status;
   ServiceNotices notices = ServiceNotices::FromEnvironment();
   const size_t connections_max = RaiseFileLimit();

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_replace.h"
 #include "base/loopback.h"
 
 namespace sonde {
@@ -25,7 +26,40 @@ constexpr absl::Duration kGraceMax = absl::Hours(1);
 constexpr absl::Duration kPitrKeepMin = absl::Hours(1), kPitrKeepMax = absl::Hours(24 * 30);
 constexpr int64_t kSlowMsMax = 3'600'000;
 constexpr int64_t kQuotaMax = 1'000'000'000;
-constexpr std::array<std::string_view, 6> kLogLevels = {"trace", "debug", "info", "warn", "error", "off"};
+// A setting that takes one of a few words.
+struct WordSetting {
+  std::string_view key;
+  std::string ServeSettings::* value;
+  std::array<std::string_view, 6> words;  // the empty ones at the end are none
+};
+constexpr std::array<WordSetting, 7> kWordSettings = {{
+    {"durability", &ServeSettings::durability, {"fsync", "os"}},
+    {"log_level", &ServeSettings::log_level, {"trace", "debug", "info", "warn", "error", "off"}},
+    {"log_format", &ServeSettings::log_format, {"logfmt", "json"}},
+    {"sql_dialect", &ServeSettings::sql_dialect, {"extended", "production"}},
+    {"clusters", &ServeSettings::clusters, {"names", "refuse"}},
+    {"audit", &ServeSettings::audit, {"usual", "required"}},
+    {"audit_data", &ServeSettings::audit_data, {"none", "reads", "writes", "all"}},
+}};
+
+std::span<const std::string_view> WordsOfSetting(const WordSetting& setting) {
+  const auto end = std::find(setting.words.begin(), setting.words.end(), "");
+  return {setting.words.begin(), end};
+}
+
+absl::Status CheckWords(const ServeSettings& settings) {
+  for (const WordSetting& setting : kWordSettings) {
+    const std::span<const std::string_view> words = WordsOfSetting(setting);
+    const std::string& value = settings.*setting.value;
+    if (std::find(words.begin(), words.end(), value) != words.end()) continue;
+    const std::string flag = absl::StrReplaceAll(std::string(setting.key), {{"_", "-"}});
+    return absl::InvalidArgumentError(
+        words.size() == 2
+            ? fmt::format("--{} must be {} or {}, but is '{}'", flag, words[0], words[1], value)
+            : fmt::format("--{} must be one of {}, but is '{}'", flag, fmt::join(words, ", "), value));
+  }
+  return absl::OkStatus();
+}
 
 absl::Status SetTls(const YAML::Node& section, ServeSettings* settings) {
   if (!section.IsMap()) return absl::InvalidArgumentError("'tls' must be a section of `key: value` lines");
@@ -57,6 +91,12 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->auth = value.as<std::string>();
   } else if (key == "audit_log") {
     settings->audit_log = value.as<std::string>();
+  } else if (key == "audit") {
+    settings->audit = value.as<std::string>();
+  } else if (key == "audit_data") {
+    settings->audit_data = value.as<std::string>();
+  } else if (key == "allow_root") {
+    settings->allow_root = value.as<bool>();
   } else if (key == "host") {
     settings->host = value.as<std::string>();
   } else if (key == "port") {
@@ -164,7 +204,15 @@ absl::Status LoadEnvironment(const std::function<const char*(const char* name)>&
   return absl::OkStatus();
 }
 
+std::span<const std::string_view> WordsOf(std::string_view key) {
+  for (const WordSetting& setting : kWordSettings) {
+    if (setting.key == key) return WordsOfSetting(setting);
+  }
+  return {};
+}
+
 absl::Status CheckServeSettings(const ServeSettings& settings) {
+  if (absl::Status status = CheckWords(settings); !status.ok()) return status;
   if (settings.port < 0 || settings.port > kPortMax) {
     return absl::InvalidArgumentError(
         fmt::format("--port must be from 0 to {}, but is {}", kPortMax, settings.port));
@@ -193,31 +241,11 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
     return absl::InvalidArgumentError(
         fmt::format("--memory must be at least {} bytes, but is {}", kMemoryBytesMin, settings.memory_bytes));
   }
-  if (settings.durability != "fsync" && settings.durability != "os") {
-    return absl::InvalidArgumentError(
-        fmt::format("--durability must be fsync or os, but is '{}'", settings.durability));
-  }
-  if (std::find(kLogLevels.begin(), kLogLevels.end(), settings.log_level) == kLogLevels.end()) {
-    return absl::InvalidArgumentError(fmt::format("--log-level must be one of {}, but is '{}'",
-                                                  fmt::join(kLogLevels, ", "), settings.log_level));
-  }
-  if (settings.log_format != "logfmt" && settings.log_format != "json") {
-    return absl::InvalidArgumentError(
-        fmt::format("--log-format must be logfmt or json, but is '{}'", settings.log_format));
-  }
   if (settings.slow_ms < 0 || settings.slow_ms > kSlowMsMax) {
     return absl::InvalidArgumentError(
         fmt::format("--slow-ms must be from 0 to {}, but is {}", kSlowMsMax, settings.slow_ms));
   }
   if (settings.log_file == "") return absl::InvalidArgumentError("--log-file must not be empty");
-  if (settings.sql_dialect != "extended" && settings.sql_dialect != "production") {
-    return absl::InvalidArgumentError(
-        fmt::format("--sql-dialect must be extended or production, but is '{}'", settings.sql_dialect));
-  }
-  if (settings.clusters != "names" && settings.clusters != "refuse") {
-    return absl::InvalidArgumentError(
-        fmt::format("--clusters must be names or refuse, but is '{}'", settings.clusters));
-  }
   if (settings.undelete_days < 0 || settings.undelete_days > kUndeleteDaysMax) {
     return absl::InvalidArgumentError(fmt::format("--undelete-days must be from 0 (off) to {}, but is {}",
                                                   kUndeleteDaysMax, settings.undelete_days));
@@ -226,6 +254,12 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
     return absl::InvalidArgumentError(
         fmt::format("--pitr-keep must be from {} to {}, but is {}", absl::FormatDuration(kPitrKeepMin),
                     absl::FormatDuration(kPitrKeepMax), absl::FormatDuration(settings.pitr_keep)));
+  }
+  if (!settings.auth.has_value() && (settings.audit == "required" || settings.audit_data != "none")) {
+    return absl::InvalidArgumentError(
+        "--audit and --audit-data need an authentication file (--auth): without one nobody is known, and "
+        "there "
+        "is no audit log");
   }
   const bool has_both = settings.tls.has_value() && settings.auth.has_value();
   if (!IsLoopback(settings.host) && !settings.insecure_allow_remote && !has_both) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,12 @@ struct ServeSettings {
   std::optional<std::string> auth;
   // Where refusals and changes are written, if there is an authentication file.  Unset: audit.log in data_dir.
   std::optional<std::string> audit_log;
+  // "usual"; or "required": a call that the audit log covers is refused while its line cannot be written.
+  std::string audit = "usual";
+  // The accesses to rows that the audit log covers beside changes: "none", "reads", "writes", "all".
+  std::string audit_data = "none";
+  // The server may run as root also outside of a container.
+  bool allow_root = false;
   // Points that come over HTTP for series that nobody declared are refused; otherwise they open one.
   bool declared_series_only = false;
   // Calls that take so long are listed by GET /api/v1/slow.
@@ -78,7 +85,7 @@ struct ServeSettings {
 };
 
 // The names of all settings, as the file has them; `tls` is a section of certificate, key, client_ca, require_client_certificate.
-inline constexpr std::array<std::string_view, 28> kSettingKeys = {"host",
+inline constexpr std::array<std::string_view, 31> kSettingKeys = {"host",
                                                                   "port",
                                                                   "http_port",
                                                                   "no_http",
@@ -105,7 +112,13 @@ inline constexpr std::array<std::string_view, 28> kSettingKeys = {"host",
                                                                   "pitr_keep",
                                                                   "auth",
                                                                   "audit_log",
+                                                                  "audit",
+                                                                  "audit_data",
+                                                                  "allow_root",
                                                                   "tls"};
+
+// The words of which the setting of this name takes one.  Empty: it takes something else.
+std::span<const std::string_view> WordsOf(std::string_view key);
 
 // Where a setting's value is from, by key: "FILE:LINE", "SONDE_PORT", "--port".  A key that is not there has its default.
 using SettingOrigins = std::map<std::string, std::string, std::less<>>;

@@ -72,6 +72,12 @@ TEST(ServeSettings, RefusesWhatIsOutOfBounds) {
             "--writes-per-second must be from 0 (no quota) to 1000000000, but is -1");
   EXPECT_EQ(message({.log_format = "xml"}), "--log-format must be logfmt or json, but is 'xml'");
   EXPECT_EQ(message({.slow_ms = -1}), "--slow-ms must be from 0 to 3600000, but is -1");
+  EXPECT_EQ(message({.auth = "a", .audit = "required", .audit_data = "all"}), "");
+  EXPECT_EQ(message({.auth = "a", .audit = "maybe"}), "--audit must be usual or required, but is 'maybe'");
+  EXPECT_EQ(message({.auth = "a", .audit_data = "rows"}),
+            "--audit-data must be one of none, reads, writes, all, but is 'rows'");
+  EXPECT_THAT(message({.audit = "required"}), testing::HasSubstr("need an authentication file (--auth)"));
+  EXPECT_THAT(message({.audit_data = "reads"}), testing::HasSubstr("need an authentication file (--auth)"));
   EXPECT_EQ(message({.log_file = ""}), "--log-file must not be empty");
   EXPECT_EQ(message({.drain_delay = absl::Hours(1)}), "--drain-delay must be from 0 to 10m, but is 1h");
   EXPECT_EQ(message({.grace = absl::Seconds(-1)}), "--grace must be from 0 to 1h, but is -1s");
@@ -116,7 +122,7 @@ TEST(ServeSettings, TheListHasEachSettingWithItsValue) {
                  "declared_series_only: true\nreads_per_second: 3\nwrites_per_second: 4\n"
                  "sql_dialect: production\nclusters: refuse\nstrict_instances: true\nundelete_days: 9\n"
                  "pitr_tables: t*\npitr_keep: 2h\nauth: "
-                 "a\naudit_log: b\n"
+                 "a\naudit_log: b\naudit: required\naudit_data: all\nallow_root: true\n"
                  "tls: {certificate: c, key: k, client_ca: e, require_client_certificate: true}\n",
                  &settings),
             "");
@@ -129,7 +135,7 @@ TEST(ServeSettings, TheListHasEachSettingWithItsValue) {
       "grace=1m insecure_allow_remote=true declared_series_only=true reads_per_second=3 "
       "writes_per_second=4 sql_dialect=production clusters=refuse strict_instances=true undelete_days=9 "
       "pitr_tables=t* pitr_keep=2h "
-      "auth=a audit_log=b "
+      "auth=a audit_log=b audit=required audit_data=all allow_root=true "
       "tls.certificate=c tls.key=k tls.client_ca=e tls.require_client_certificate=true ");
 }
 

@@ -1,8 +1,11 @@
 #include "server/server_access.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <utility>
+
+#include "identity/config/auth_changes.h"
 
 namespace sonde {
 namespace {
@@ -38,7 +41,7 @@ absl::StatusOr<AccessControl::Configuration> ConfigurationOf(const AuthConfig& c
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ServerAccess>> ServerAccess::Open(const std::string& auth_file,
-                                                                 const std::string& audit_log,
+                                                                 const AuditSettings& audit_log,
                                                                  const std::string& series_instance,
                                                                  const PolicySource* policies) {
   std::unique_ptr<ServerAccess> access(new ServerAccess());
@@ -48,7 +51,7 @@ absl::StatusOr<std::unique_ptr<ServerAccess>> ServerAccess::Open(const std::stri
   const absl::StatusOr<AccessControl::Configuration> configuration =
       ConfigurationOf(*access->authenticator_->config());
   if (!configuration.ok()) return configuration.status();
-  absl::StatusOr<std::unique_ptr<AuditLog>> audit = AuditLog::Open(audit_log);
+  absl::StatusOr<std::unique_ptr<AuditLog>> audit = AuditLog::Open(audit_log.path, audit_log.rules);
   if (!audit.ok()) return audit.status();
   access->audit_ = *std::move(audit);
   access->control_.emplace(access->authenticator_.get(), policies, *configuration);
@@ -65,6 +68,7 @@ absl::Status ServerAccess::Check(const std::string& auth_file) {
 }
 
 absl::Status ServerAccess::Reload() {
+  const absl::Status reopened = audit_->Reopen();
   const std::shared_ptr<const AuthConfig> before = authenticator_->config();
   if (absl::Status status = authenticator_->Reload(); !status.ok()) return status;
   const absl::StatusOr<AccessControl::Configuration> configuration =
@@ -74,7 +78,19 @@ absl::Status ServerAccess::Reload() {
     return configuration.status();
   }
   control_->Configure(*configuration);
-  return audit_->Reopen();
+  for (const AuthChange& change : ChangesBetween(*before, *authenticator_->config())) {
+    WriteChange(change.what, change.how);
+  }
+  return reopened;
+}
+
+void ServerAccess::WriteChange(std::string_view what, std::string_view how) {
+  const absl::Status status = audit_->Write({.kind = AuditEvent::Kind::kChanged,
+                                             .time = absl::FromUnixMicros(clock_.NowMicros()),
+                                             .method = "reload",
+                                             .resource = what,
+                                             .cause = how});
+  if (!status.ok()) spdlog::error("audit: {} {}: {}", what, how, std::string(status.message()));
 }
 
 std::vector<Figure> ServerAccess::Figures() const {

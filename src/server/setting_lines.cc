@@ -45,7 +45,10 @@ std::string ValueOf(std::string_view key, const ServeSettings& settings) {
   if (key == "pitr_tables") return settings.pitr_tables;
   if (key == "pitr_keep") return TextOf(settings.pitr_keep);
   if (key == "auth") return TextOf(settings.auth);
-  return TextOf(settings.audit_log);
+  if (key == "audit_log") return TextOf(settings.audit_log);
+  if (key == "audit") return settings.audit;
+  if (key == "audit_data") return settings.audit_data;
+  return TextOf(settings.allow_root);
 }
 
 }  // namespace

@@ -122,6 +122,11 @@ def check_keys(place):
         if done.returncode != 0:
             break
     check("Request had invalid authentication credentials." in done.stderr, f"a revoked key is refused: {done.stderr}")
+    revoked = json.loads(place.keys["read"].read_text())["private_key_id"]
+    lines = [json.loads(line) for line in (place.data / "audit.log").read_text().splitlines()]
+    changes = [(line["resource"], line["cause"]) for line in lines if line["event"] == "changed"]
+    check((f"key {revoked} of serviceAccount:read@sonde.local", "removed") in changes, f"the audit log has the revoked key: {changes}")
+    check(("certificate of the server", "loaded anew") in changes, f"the audit log has the certificate: {changes}")
 
 
 def check_connections(place):

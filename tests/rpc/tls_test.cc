@@ -185,6 +185,20 @@ TEST_F(TlsTest, BoundsHandshakesAtOnce) {
   EXPECT_EQ(server_->facts().tls_handshakes, 3);
 }
 
+TEST_F(TlsTest, BoundsHandshakesOfAnAddress) {
+  ServerOptions options;
+  options.tls_handshakes_of_peer_at_once_max = 3;
+  options.tls_handshakes_of_peer_per_second_max = 1;
+  Start(options);
+  for (int i = 0; i < 10; ++i) ConnectSilently();
+  EXPECT_TRUE(WaitUntil([&] { return Refused(Refusal::kTlsRate) >= 6; })) << Refused(Refusal::kTlsRate);
+  EXPECT_GE(server_->facts().tls_handshakes, 3);
+  // A client that tries again, as gRPC's own do, gets in when its address may again.
+  std::string answer;
+  bool is_in = false;
+  EXPECT_TRUE(WaitUntil([&] { return is_in = is_in || Do("Echo", "x", &answer, Credentials()).ok(); }));
+}
+
 TEST_F(TlsTest, EndsWithHandshakesUnderWay) {
   Start();
   ConnectSilently();

@@ -6,7 +6,7 @@ namespace sonde {
 namespace {
 
 constexpr std::array<const char*, static_cast<size_t>(HttpCounts::Cut::kCount)> kCutNames = {
-    "connections", "no_files", "tls_handshake", "slow_request", "slow_reader", "broken_off"};
+    "connections", "no_files", "tls_handshake", "tls_rate", "slow_request", "slow_reader", "broken_off"};
 
 }  // namespace
 

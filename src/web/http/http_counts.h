@@ -20,6 +20,7 @@ class HttpCounts {
     kConnections,  // another one took its place: there were as many as there may be
     kNoFiles,      // ... or no descriptor was left
     kHandshake,    // TLS's handshake failed, or was not over in time
+    kTlsRate,      // its address began too many handshakes of TLS of late
     kSlowRequest,  // the head of a request did not come in time
     kSlowReader,   // the client did not take its answer
     kBrokenOff,    // an answer that was made as it was sent could not be finished

@@ -66,6 +66,13 @@ RateKind RateKindOf(const HttpRule& rule) {
   return has(".readRows") || is_sql ? RateKind::kRead : RateKind::kOther;
 }
 
+// Whether the audit log covers a route: what changes something beside rows (a declaration of series, the end of a call), and accesses to
+// data as the rules say.
+bool IsAudited(RateKind kind, std::string_view method, const AuditRules& rules) {
+  if (method == "PUT" || (method == "POST" && kind == RateKind::kOther)) return true;
+  return kind == RateKind::kWrite ? rules.data_writes : kind == RateKind::kRead && rules.data_reads;
+}
+
 HttpResponse Denied(std::string_view message) { return ErrorResponse(403, "PERMISSION_DENIED", message); }
 
 }  // namespace
@@ -88,8 +95,9 @@ std::optional<HttpResponse> HttpDoor::Refuse(HttpRequest* request, const Router:
   if (may_be_forged) return Denied("A request of a session must say its Origin, unless it is a GET.");
   if (match.route == nullptr) return std::nullopt;  // 404 or 405 to those who may know
   if (rule == nullptr) return Denied("Access denied. The route is in no table of permissions.");
+  const RateKind rate_kind = RateKindOf(*rule);
   absl::StatusOr<PrincipalRates::Place> place =
-      access_->rates()->Admit(**principal, RateKindOf(*rule), absl::FromUnixMicros(clock_->NowMicros()));
+      access_->rates()->Admit(**principal, rate_kind, absl::FromUnixMicros(clock_->NowMicros()));
   if (!place.ok()) return OverLimit(place.status());
   if (place->IsCounted()) {
     // A function must be able to be copied.
@@ -101,7 +109,11 @@ std::optional<HttpResponse> HttpDoor::Refuse(HttpRequest* request, const Router:
   request->principal = *principal;
   request->check_access = [this, request, principal = *principal](Permission permission,
                                                                   std::string_view resource) {
-    return Check(*principal, permission, resource, *request);
+    absl::Status status = Check(*principal, permission, resource, *request);
+    const bool is_audited =
+        audit_ != nullptr && audit_->rules().data_reads && NameOf(permission).ends_with(".readRows");
+    if (!status.ok() || !is_audited) return status;
+    return Begin({.resource = resource, .permission = NameOf(permission)}, *request, *principal);
   };
   if (rule->door == Door::kAuthenticated) return std::nullopt;
   const std::string resource = ResourceOf(*rule, match, series_instance_);
@@ -112,7 +124,18 @@ std::optional<HttpResponse> HttpDoor::Refuse(HttpRequest* request, const Router:
     const absl::Status status = Check(**principal, *permission, resource, *request);
     if (!status.ok()) return Denied(std::string(status.message()));
   }
+  if (audit_ == nullptr || !IsAudited(rate_kind, rule->method, audit_->rules())) return std::nullopt;
+  const absl::Status begun =
+      Begin({.resource = resource, .permission = rule->permissions.front()}, *request, **principal);
+  if (!begun.ok()) return ErrorResponse(503, "UNAVAILABLE", std::string(begun.message()));
   return std::nullopt;
+}
+
+absl::Status HttpDoor::Begin(AuditEvent event, const HttpRequest& request, const Principal& principal) const {
+  const std::string method = fmt::format("{} {}", request.method, request.path);
+  event.method = method;
+  Complete(request, &principal, &event);
+  return audit_->Begin(event);
 }
 
 absl::StatusOr<PrincipalRef> HttpDoor::Authenticate(const HttpRequest& request, absl::Time now,
@@ -161,17 +184,22 @@ void HttpDoor::Write(AuditEvent event, const HttpRequest& request, const Princip
   if (audit_ == nullptr) return;
   // The path of a request may hold what somebody asks for, but no token: the query is left out.
   const std::string method = fmt::format("{} {}", request.method, request.path);
+  event.method = method;
+  Complete(request, principal, &event);
+  if (absl::Status status = audit_->Write(event); !status.ok())
+    spdlog::error("{}", std::string(status.message()));
+}
+
+void HttpDoor::Complete(const HttpRequest& request, const Principal* principal, AuditEvent* completed) const {
+  AuditEvent& event = *completed;
   event.time = absl::FromUnixMicros(clock_->NowMicros());
   event.address = request.peer;
-  event.method = method;
   event.request = request.tag.id;
   event.trace = request.tag.trace;
   if (principal != nullptr) {
     event.principal = principal->member;
     event.proof = NameOf(principal->proof);
   }
-  if (absl::Status status = audit_->Write(event); !status.ok())
-    spdlog::error("{}", std::string(status.message()));
 }
 
 }  // namespace sonde

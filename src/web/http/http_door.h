@@ -35,7 +35,8 @@ class HttpDoor {
 
   // nullopt: the request may go on to its route, with its `principal`, `check_access` and `count_bytes` set.  Otherwise its
   // answer: 401 with WWW-Authenticate, or, for a browser that asks for the page, the way to the login; 429 with Retry-After, which
-  // names the caller's limit (access/rates); 403, which names the permission.  `match`: from Router::Find.  The request must stay
+  // names the caller's limit (access/rates); 403, which names the permission; 503, as the audit log is required and cannot be
+  // written.  The audit log gets a line of each request that is let in and that it covers.  `match`: from Router::Find.  The request must stay
   // where it is.
   std::optional<HttpResponse> Refuse(HttpRequest* request, const Router::Match& match) const;
 
@@ -46,6 +47,10 @@ class HttpDoor {
   absl::Status Check(const Principal& principal, Permission permission, std::string_view resource,
                      const HttpRequest& request) const;
   void Write(AuditEvent event, const HttpRequest& request, const Principal* principal) const;
+  // Errors: AuditLog::Begin.
+  absl::Status Begin(AuditEvent event, const HttpRequest& request, const Principal& principal) const;
+  // Puts in who calls, and from where.
+  void Complete(const HttpRequest& request, const Principal* principal, AuditEvent* completed) const;
 
   const AccessControl* const access_;
   AuditLog* const audit_;

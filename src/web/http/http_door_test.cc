@@ -2,9 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
 
 #include "access/access_test_support.h"
 #include "access/http_rules.h"
+#include "audit/full_disk_test_support.h"
 #include "web/http/http_server.h"
 
 namespace sonde {
@@ -115,6 +121,46 @@ TEST_F(HttpDoorTest, SeriesAreOfTheirInstance) {
   EXPECT_THAT(body, HasSubstr("Missing IAM permission: bigtable.tables.create."));
   it_.Grant(kSeries, kEditorRole);
   EXPECT_EQ(CodeOf("POST", "/write", "Bearer good"), 0);
+}
+
+TEST_F(HttpDoorTest, TheAuditLogHasWhatItsRulesCover) {
+  const std::string path = testing::TempDir() + "http_door_" + std::to_string(getpid()) + ".log";
+  const auto methods_with = [&](AuditRules rules, int code_of_full_disk) {
+    std::remove(path.c_str());
+    const auto audit = *AuditLog::Open(path, rules);
+    const HttpDoor door(&it_.access, audit.get(), &clock_, kSeries);
+    const auto ask = [&](const char* method, const char* asked) {
+      HttpRequest request{.method = method, .path = asked};
+      request.headers["authorization"] = "Bearer good";
+      const auto response = door.Refuse(&request, router_.Find(request.method, request.path));
+      return response.has_value() ? response->code : 0;
+    };
+    EXPECT_EQ(ask("PUT", "/api/v1/series/s"), 0);
+    EXPECT_EQ(ask("POST", "/api/v1/running/cancel"), 0);
+    EXPECT_EQ(ask("POST", "/api/v1/write"), 0);
+    EXPECT_EQ(ask("POST", "/api/v1/read"), 0);
+    EXPECT_EQ(ask("GET", "/metrics"), 0);
+    {
+      const FullDisk full;
+      EXPECT_EQ(ask("PUT", "/api/v1/series/s"), code_of_full_disk);
+      EXPECT_EQ(ask("GET", "/metrics"), 0);
+    }
+    std::ifstream in(path);
+    std::string methods;
+    for (std::string line; std::getline(in, line);) {
+      EXPECT_THAT(line, HasSubstr(R"("event":"begun","principal":"serviceAccount:somebody@sonde.local")"));
+      const size_t at = line.find(R"("method":")") + 10;
+      methods += line.substr(at, line.find('"', at) - at) + "; ";
+    }
+    std::remove(path.c_str());
+    return methods;
+  };
+  it_.Grant("", kAdminRole);
+  EXPECT_EQ(methods_with({}, 0), "PUT /api/v1/series/s; POST /api/v1/running/cancel; ");
+  EXPECT_EQ(methods_with({.is_required = true, .data_reads = true}, 503),
+            "PUT /api/v1/series/s; POST /api/v1/running/cancel; POST /api/v1/read; ");
+  EXPECT_EQ(methods_with({.is_required = true, .data_writes = true}, 503),
+            "PUT /api/v1/series/s; POST /api/v1/running/cancel; POST /api/v1/write; ");
 }
 
 TEST_F(HttpDoorTest, LetsHandlersCheckWhatABodyNames) {

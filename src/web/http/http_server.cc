@@ -97,7 +97,7 @@ bool IsClosed(int socket) {
 
 // Sends the parts of an answer as they are made.  False: it broke off.
 bool SendStream(const HttpResponse& response, const ResponseForm& form, const HttpRequest& request,
-                Connection* connection) {
+                Connection* connection, int64_t* body_bytes) {
   std::string part;
   for (bool has_more = true; has_more;) {
     part.clear();
@@ -107,6 +107,7 @@ bool SendStream(const HttpResponse& response, const ResponseForm& form, const Ht
       return false;
     }
     has_more = *more;
+    *body_bytes += static_cast<int64_t>(part.size());
     if (request.count_bytes) request.count_bytes(part.size());
     if (!part.empty() && form.is_http_1_0) connection->out += part;
     if (!part.empty() && !form.is_http_1_0) {
@@ -119,15 +120,16 @@ bool SendStream(const HttpResponse& response, const ResponseForm& form, const Ht
   return true;
 }
 
-// Leaves in connection->out what the client has not taken at once.  False: an answer broke off.
+// Leaves in connection->out what the client has not taken at once.  `body_bytes`: of the answer's body.  False: an answer broke off.
 bool SendResponse(HttpResponse response, const ResponseForm& form, const HttpRequest& request,
-                  Connection* connection) {
+                  Connection* connection, int64_t* body_bytes) {
+  *body_bytes = static_cast<int64_t>(response.body.size());
   connection->closes = form.closes;
   connection->out = ResponseHead(response, form);
   connection->out_at = 0;
   if (form.is_head_only) return true;
   if (response.stream) {
-    if (SendStream(response, form, request, connection)) return true;
+    if (SendStream(response, form, request, connection, body_bytes)) return true;
     connection->out.clear();
     connection->out_at = 0;
     connection->closes = true;
@@ -334,30 +336,55 @@ struct HttpServer::Parts {
     counts->AddAnswer(response.code);
     const int http_code = response.code;
     const std::string message = http_code >= 400 ? MessageOf(response) : std::string();
-    if (!SendResponse(std::move(response), form, head.request, connection))
+    int64_t body_bytes = 0;
+    if (!SendResponse(std::move(response), form, head.request, connection, &body_bytes))
       counts->AddCut(HttpCounts::Cut::kBrokenOff);
     connection->Send();
-    Count(head.request, http_code, message, std::chrono::steady_clock::now() - begin);
+    const Answered answered{.http_code = http_code,
+                            .message = message,
+                            .took = absl::FromChrono(std::chrono::steady_clock::now() - begin),
+                            .body_bytes = body_bytes};
+    Count(head.request, answered);
   }
 
+  // A request that was answered.
+  struct Answered {
+    int http_code;
+    std::string message;  // of a failure
+    absl::Duration took;
+    int64_t body_bytes;  // of the answer
+  };
+
   // An answer that is made as it is sent has ended only now.
-  void Count(const HttpRequest& request, int http_code, const std::string& message,
-             std::chrono::steady_clock::duration took) const {
+  void Count(const HttpRequest& request, const Answered& answered) const {
     if (requests == nullptr) return;
     const Router::Match match = router.Find(request.method, request.path);
     if (match.route != nullptr && !match.route->is_counted) return;
     const std::string name = match.route == nullptr ? "other paths" : NameOf(*match.route);
-    requests->Record(name, CodeOfHttp(http_code),
-                     std::chrono::duration_cast<std::chrono::microseconds>(took).count());
-    if (http_code < 400) return;
-    requests->failed_calls()->Record(
-        {.ended = absl::Now(),
-         .method = name,
-         .code = CodeOfHttp(http_code),
-         .message = message,
-         .request = request.tag.id,
-         .principal = request.principal == nullptr ? "" : request.principal->member,
-         .client = request.peer});
+    const absl::StatusCode code = CodeOfHttp(answered.http_code);
+    const absl::Time now = absl::Now();
+    const std::string principal = request.principal == nullptr ? "" : request.principal->member;
+    requests->Record(name, code, absl::ToInt64Microseconds(answered.took));
+    // A path that nobody knows may be anything.
+    if (match.route != nullptr && requests->slow_calls()->Wants(answered.took, now)) {
+      requests->slow_calls()->Record({.ended = now,
+                                      .took = answered.took,
+                                      .method = name,
+                                      .code = code,
+                                      .request = request.tag.id,
+                                      .trace = request.tag.trace,
+                                      .resource = match.parts.empty() ? "" : request.path,
+                                      .principal = principal,
+                                      .cost = {.bytes = answered.body_bytes}});
+    }
+    if (answered.http_code < 400) return;
+    requests->failed_calls()->Record({.ended = now,
+                                      .method = name,
+                                      .code = code,
+                                      .message = answered.message,
+                                      .request = request.tag.id,
+                                      .principal = principal,
+                                      .client = request.peer});
   }
 
   bool IsForWatchers(const HttpRequest& request) const {

@@ -144,6 +144,20 @@ TEST_F(HttpServerTest, SaysWhetherItIsReady) {
   EXPECT_EQ(ErrorOf(answer).value("message", ""), "the disk is gone");
 }
 
+TEST_F(HttpServerTest, SlowRequestsOfItsRoutesAreListed) {
+  requests_.slow_calls()->SetThreshold(absl::ZeroDuration());
+  Get(server_->port(), "/none");  // no route
+  Post(server_->port(), "/count/a", "abc");
+  std::vector<SlowCall> calls;
+  for (int i = 0; i < 500 && calls.empty(); ++i, usleep(10'000)) calls = requests_.slow_calls()->List();
+  ASSERT_EQ(calls.size(), 1U);
+  EXPECT_EQ(calls[0].method, "POST /count/{what}");
+  EXPECT_EQ(calls[0].resource, "/count/a");
+  EXPECT_EQ(calls[0].code, absl::StatusCode::kOk);
+  EXPECT_GT(calls[0].cost.bytes, 0);
+  EXPECT_NE(calls[0].request, "");
+}
+
 TEST_F(HttpServerTest, CountsRequestsByRouteAndStatus) {
   Get(server_->port(), "/stream");
   Get(server_->port(), "/throws");

@@ -156,11 +156,16 @@ void Lobby::Accept() {
       }
       return;
     }
+    const std::string peer = AddressOf(address);
+    if (options_.tls && !handshake_rates_.Take(peer, Clock::now())) {
+      options_.counts->AddCut(HttpCounts::Cut::kTlsRate);
+      close(socket);
+      continue;
+    }
     const int yes = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     auto guest = std::make_unique<Guest>();
-    guest->connection =
-        std::make_unique<Connection>(socket, AddressOf(address), options_.tls ? options_.tls() : nullptr);
+    guest->connection = std::make_unique<Connection>(socket, peer, options_.tls ? options_.tls() : nullptr);
     if (!guest->connection->is_open()) guest->state = State::kHandshake;
     guest->since = Clock::now();
     epoll_event event{EPOLLIN, {.fd = socket}};

@@ -23,6 +23,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "tls/handshake_rates.h"
 #include "web/http/connection.h"
 #include "web/http/http_counts.h"
 
@@ -106,6 +107,7 @@ class Lobby {
   const int epoll_;
   const int wake_;
   bool is_listening_ = false;
+  tls::HandshakeRates handshake_rates_{tls::kHandshakesAtOnceMax, tls::kHandshakesPerSecondMax};
   Clock::time_point accept_again_;  // when it is not listening
   Clock::time_point next_check_;
   bool is_ending_ = false;

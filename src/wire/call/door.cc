@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -34,7 +35,7 @@ struct GuardedMethod {
   rpc::Method method;
   const Rule* rule = nullptr;    // null: the method is refused
   std::vector<FieldPath> paths;  // of rule->needs
-  bool is_change = false;        // its end is written to the audit log
+  bool is_audited = false;       // the audit log covers it
   RateKind rate_kind = RateKind::kOther;
 };
 
@@ -100,10 +101,11 @@ class GuardedCall final : public rpc::Call, public CallAccess {
           fmt::format("Error in field '{}' : It must name a resource", needs.front().field));
     }
     for (const Given& need : given) {
-      if (absl::Status status = Check(need.permission, need.resource); !status.ok()) return status;
+      absl::Status status = CheckFor(*principal_, need.permission, need.resource, door_->Now());
+      if (!status.ok()) return status;
     }
     given_ = std::move(given);
-    return absl::OkStatus();
+    return WriteBegin();
   }
 
   // Asks again, when that is due.  Not OK: the handler is to end the call, and the end will be this.
@@ -152,7 +154,10 @@ class GuardedCall final : public rpc::Call, public CallAccess {
     return door_->options().access->IsAllowed(*principal_, permission, resource, door_->Now());
   }
   absl::Status Check(Permission permission, std::string_view resource) const override {
-    return CheckFor(*principal_, permission, resource, door_->Now());
+    absl::Status status = CheckFor(*principal_, permission, resource, door_->Now());
+    if (!status.ok() || !IsAuditedRead(permission)) return status;
+    // SQL reads tables that its request does not name in a field.
+    return Begin(AuditEvent{.resource = resource, .permission = NameOf(permission)});
   }
 
   // --- rpc::Call
@@ -227,19 +232,45 @@ class GuardedCall final : public rpc::Call, public CallAccess {
     return status;
   }
 
-  void WriteEnd(absl::StatusCode code) const {
-    if (!method_.is_change) return;
-    AuditEvent event{.status = code};
+  // What the lines of the call's begin and end say of it.
+  AuditEvent EventOfCall() const {
+    AuditEvent event;
     if (!given_.empty()) {
       event.resource = given_.front().resource;
       event.permission = NameOf(given_.front().permission);
     }
+    return event;
+  }
+  bool IsAuditedRead(Permission permission) const {
+    const AuditLog* const audit = door_->options().audit;
+    return audit != nullptr && audit->rules().data_reads && NameOf(permission).ends_with(".readRows");
+  }
+  // A call whose end is to have a line gets one now, too, if it may not go on without.
+  absl::Status WriteBegin() const {
+    const AuditLog* const audit = door_->options().audit;
+    if (!method_.is_audited || audit == nullptr || !audit->rules().is_required) return absl::OkStatus();
+    return Begin(EventOfCall());
+  }
+  absl::Status Begin(AuditEvent event) const {
+    const RequestTag tag = CallScope(*call_).tag();
+    Complete(tag, &event);
+    return door_->options().audit->Begin(event);
+  }
+  void WriteEnd(absl::StatusCode code) const {
+    if (!method_.is_audited) return;
+    AuditEvent event = EventOfCall();
+    event.status = code;
     WriteEvent(AuditEvent::Kind::kEnded, event);
   }
   void WriteEvent(AuditEvent::Kind kind, AuditEvent event) const {
-    const CallScope scope(*call_);
-    const RequestTag tag = scope.tag();
+    const RequestTag tag = CallScope(*call_).tag();
     event.kind = kind;
+    Complete(tag, &event);
+    door_->Write(event);
+  }
+  // Puts in who calls, from where, and what.  `tag` must outlive the event.
+  void Complete(const RequestTag& tag, AuditEvent* completed) const {
+    AuditEvent& event = *completed;
     event.time = door_->Now();
     event.address = call_->peer();
     event.method = std::string_view(method_.path).substr(1);
@@ -249,7 +280,6 @@ class GuardedCall final : public rpc::Call, public CallAccess {
       event.principal = principal_->member;
       event.proof = NameOf(principal_->proof);
     }
-    door_->Write(event);
   }
   absl::Status End() const {
     const absl::MutexLock lock(&mutex_);
@@ -359,7 +389,15 @@ class GuardedHandler final : public rpc::Handler {
   std::unique_ptr<rpc::Handler> inner_;  // null: not let in; first to go, since it uses the call
 };
 
-// Whether a method changes something that the audit log is about: the administration, not the data.
+bool NeedsOneOf(const Rule& rule, std::initializer_list<std::string_view> verbs) {
+  return std::any_of(rule.needs.begin(), rule.needs.end(), [&](const Need& need) {
+    if (!need.permission.has_value()) return false;
+    const std::string_view name = NameOf(*need.permission);
+    return std::find(verbs.begin(), verbs.end(), name.substr(name.rfind('.') + 1)) != verbs.end();
+  });
+}
+
+// Whether a method changes the administration, not the data.
 bool IsChange(const Rule& rule) {
   if (rule.method.starts_with(kDataService)) return false;
   return std::any_of(rule.needs.begin(), rule.needs.end(), [](const Need& need) {
@@ -370,16 +408,21 @@ bool IsChange(const Rule& rule) {
   });
 }
 
+// Whether the audit log covers a method: each change, and accesses to data as the rules say.
+bool IsAudited(const Rule& rule, const AuditLog* audit) {
+  if (IsChange(rule)) return true;
+  if (audit == nullptr || !rule.method.starts_with(kDataService)) return false;
+  return (audit->rules().data_reads && NeedsOneOf(rule, {"readRows", "sampleRowKeys", "executeQuery"})) ||
+         (audit->rules().data_writes && NeedsOneOf(rule, {"mutateRows"}));
+}
+
 // Calls of the data API are reads or writes, as the quotas of the whole server count them.
 RateKind RateKindOf(const Rule& rule) {
   if (!rule.method.starts_with(kDataService)) return RateKind::kOther;
-  const bool writes = std::any_of(rule.needs.begin(), rule.needs.end(), [](const Need& need) {
-    return need.permission.has_value() && NameOf(*need.permission).ends_with(".mutateRows");
-  });
-  return writes ? RateKind::kWrite : RateKind::kRead;
+  return NeedsOneOf(rule, {"mutateRows"}) ? RateKind::kWrite : RateKind::kRead;
 }
 
-std::shared_ptr<GuardedMethod> MakeGuarded(std::string_view path, rpc::Method method) {
+std::shared_ptr<GuardedMethod> MakeGuarded(std::string_view path, rpc::Method method, const AuditLog* audit) {
   auto guarded = std::make_shared<GuardedMethod>();
   guarded->path = std::string(path);
   guarded->method = std::move(method);
@@ -398,7 +441,7 @@ std::shared_ptr<GuardedMethod> MakeGuarded(std::string_view path, rpc::Method me
     guarded->paths.push_back(*std::move(field));
   }
   guarded->rule = rule;
-  guarded->is_change = IsChange(*rule);
+  guarded->is_audited = IsAudited(*rule, audit);
   guarded->rate_kind = RateKindOf(*rule);
   return guarded;
 }
@@ -420,7 +463,7 @@ void CallDoor::Guard(rpc::Router* router) {
     if (rule != nullptr && rule->door == Door::kOpen) return method;
     rpc::Method wrapped{.request_bytes_max = method.request_bytes_max,
                         .client_streams = method.client_streams};
-    wrapped.make = [this, guarded = MakeGuarded(path, std::move(method))](rpc::Call* call) {
+    wrapped.make = [this, guarded = MakeGuarded(path, std::move(method), options_.audit)](rpc::Call* call) {
       return std::make_unique<GuardedHandler>(call, this, guarded.get());
     };
     return wrapped;

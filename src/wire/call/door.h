@@ -5,7 +5,9 @@
 // 2. The caller's limits are asked (access/rates), before the message is read.  RESOURCE_EXHAUSTED: one is reached.
 // 3. The permissions of the method (access/rules.h) are decided on the resources that the request names, before the handler sees the
 //    request.  PERMISSION_DENIED, with the same bytes whether or not a resource exists.  INVALID_ARGUMENT: a name is no name.
-// 4. A call that lasts is asked again every kAskAgainAfter, and when its proof ends.  It ends with the same errors.
+// 4. The audit log gets a line of each call that changes the administration, and of those that its rules cover (audit/audit_log.h).
+//    UNAVAILABLE: the rules require the line, and it cannot be written.
+// 5. A call that lasts is asked again every kAskAgainAfter, and when its proof ends.  It ends with the same errors.
 //
 // Who calls is noted with the call, never with the connection.  Without a door, calls are as they were.
 #pragma once

@@ -17,6 +17,7 @@
 
 #include "absl/time/clock.h"
 #include "access/rules.h"
+#include "audit/full_disk_test_support.h"
 #include "backup/store/backups.h"
 #include "rpc/server.h"
 #include "table/commit_line.h"
@@ -43,7 +44,7 @@ using ::testing::HasSubstr;
 // The server's parts that the door's calls use, without SQL.
 class DoorTest : public DoorFixture {
  protected:
-  DoorTest() {
+  explicit DoorTest(AuditRules rules = {}) : DoorFixture(rules) {
     EXPECT_TRUE(instances_->EnsureInstance("projects/p/instances/i").ok());
     rpc::Router router;
     AddDataService(tables_.get(), &change_streams_, calls_, &router);
@@ -482,6 +483,55 @@ TEST_F(DoorTest, TheAuditLogHasRefusalsAndChangesAndNoSecrets) {
   EXPECT_THAT(text, HasSubstr(R"("permission":"bigtable.tables.delete","status":"OK")"));
   EXPECT_THAT(text, testing::Not(HasSubstr("secret")));
   EXPECT_THAT(text, testing::Not(HasSubstr("Bearer")));
+}
+
+class ReadsAuditedTest : public DoorTest {
+ protected:
+  ReadsAuditedTest() : DoorTest({.data_reads = true}) {}
+};
+
+TEST_F(ReadsAuditedTest, AReadGetsALineAndAWriteGetsNone) {
+  Grant("projects/p/instances/i", kEditorRole);
+  EXPECT_TRUE(ReadRows(kTable, "Bearer good").ok());
+  EXPECT_TRUE(MutateRow(kTable, "Bearer good").ok());
+  const std::string text = AuditText();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  EXPECT_THAT(text, HasSubstr(R"("event":"ended","principal":"serviceAccount:somebody@sonde.local")"));
+  EXPECT_THAT(text, HasSubstr(R"("method":"google.bigtable.v2.Bigtable/ReadRows")"));
+  EXPECT_THAT(text, HasSubstr(R"("permission":"bigtable.tables.readRows","status":"OK")"));
+}
+
+class AuditRequiredTest : public DoorTest {
+ protected:
+  AuditRequiredTest() : DoorTest({.is_required = true, .data_writes = true}) {}
+  grpc::Status DeleteTable() {
+    admin::DeleteTableRequest request;
+    request.set_name(kTable);
+    return CallBytes("/google.bigtable.admin.v2.BigtableTableAdmin/DeleteTable", request, "Bearer good");
+  }
+};
+
+TEST_F(AuditRequiredTest, WhatTheLogCoversIsRefusedWhileItCannotBeWritten) {
+  Grant("projects/p/instances/i", kEditorRole);
+  {
+    const FullDisk full;
+    for (const grpc::Status& status : {DeleteTable(), MutateRow(kTable, "Bearer good")}) {
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+      EXPECT_THAT(status.error_message(), HasSubstr("`audit: required` refuses the call"));
+    }
+    EXPECT_TRUE(ReadRows(kTable, "Bearer good").ok())
+        << "reads are not covered, and the table is still there";
+    EXPECT_EQ(ReadRows(kTable, "Bearer forged").error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  }
+  EXPECT_THAT(AuditText(), testing::Not(HasSubstr("\n")));
+  EXPECT_TRUE(MutateRow(kTable, "Bearer good").ok());
+  EXPECT_TRUE(DeleteTable().ok());
+  const std::string text = AuditText();
+  // The first line is what the full disk took of one.
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 4) << text;
+  EXPECT_THAT(text, HasSubstr("\n{\"time\""));
+  EXPECT_THAT(text, HasSubstr(R"("event":"begun")"));
+  EXPECT_THAT(text, HasSubstr(R"("permission":"bigtable.tables.delete","status":"OK")"));
 }
 
 }  // namespace

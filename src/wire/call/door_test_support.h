@@ -51,13 +51,13 @@ class AheadClock final : public Clock {
 
 class DoorFixture : public testing::Test {
  protected:
-  DoorFixture() {
+  explicit DoorFixture(AuditRules rules = {}) {
     it_.authenticator.Set("Bearer good", {.member = std::string(kSomebody), .proof = Proof::kToken});
     it_.authenticator.Set("Bearer other", {.member = "user:other@b", .proof = Proof::kToken});
     catalog_->Accompany(policies_.get());
     EXPECT_TRUE(catalog_->Create({.name = kTable, .families = {{.name = "f"}}}).ok());
     std::remove(audit_path_.c_str());
-    audit_ = *AuditLog::Open(audit_path_);
+    audit_ = *AuditLog::Open(audit_path_, rules);
   }
   ~DoorFixture() override { std::remove(audit_path_.c_str()); }
 

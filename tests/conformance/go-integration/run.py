@@ -8,8 +8,8 @@ that BIGTABLE_EMULATOR_HOST names: `emulator` through that variable, as a develo
 which more tests run and the client does all that it does towards Google.  PATTERN (of fnmatch) picks tests.
 
 `tls` is `prod` with a server of its own (SONDE_BINARY), as `sonde init` sets it up: by TLS, with the key of its first account.  The
-outcomes are those of `prod`.  `strangers` is the same with a key that the server does not know, and with one that may only look:
-each test that passes in `prod` must fail.
+outcomes are those of `prod`.  `strangers` is the same with a key that the server does not know, without a key, with one that may only
+look, and with one that may also read: each test that passes in `prod` must fail.
 
 A test whose outcome is not the listed one fails the run, in both directions; so does a test that is not on the list,
 and a line of the list without a test.
@@ -79,8 +79,11 @@ class SecureServer:
         run("init", "--data-dir", data)
         run("auth", "create-key", "look", "--out", directory / "look.json", "--data-dir", data)
         run("auth", "bind", "look", "roles/bigtable.viewer", "--data-dir", data)
+        run("auth", "create-key", "read", "--out", directory / "read.json", "--data-dir", data)
+        run("auth", "bind", "read", "roles/bigtable.reader", "--data-dir", data)
         run("auth", "create-key", "stranger", "--out", directory / "stranger.json", "--auth", directory / "elsewhere.yaml")
-        self.keys = {"admin": data / "admin-key.json", "viewer": directory / "look.json", "stranger": directory / "stranger.json"}
+        self.keys = {"admin": data / "admin-key.json", "viewer": directory / "look.json", "reader": directory / "read.json",
+                     "stranger": directory / "stranger.json", "keyless": ""}
         self.authority = data / "certificates/ca.pem"
         self.process = subprocess.Popen([sonde, "serve", "--config", data / "sonde.yaml", "--port", "0", "--no-http"],
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -169,10 +172,10 @@ def run_mode(tests, expected):
 def run_strangers(program, directory, server, names):
     """The surprises: tests that did not fail though the caller may not do what they do."""
     surprises = []
-    for key in ("stranger", "viewer"):
+    for key in ("stranger", "viewer", "reader", "keyless"):
         tests = Tests(program, directory, "strangers", server.environment(key))
         results, lines = tests.run(names, GROUP_TIMEOUT_SECONDS)
-        refused = "Unauthenticated" if key == "stranger" else "PermissionDenied"
+        refused = "PermissionDenied" if key in ("viewer", "reader") else "Unauthenticated"
         surprises += [f"strangers: {name}: the {key} was not refused: {results[name]}" for name in names
                       if results.get(name) not in ("FAIL", None)]
         said = sum(refused in line for some in lines.values() for line in some)

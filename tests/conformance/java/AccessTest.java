@@ -83,6 +83,32 @@ final class AccessTest {
   }
 
   @Test
+  void aReaderReadsRowsAndChangesNothing() {
+    try (BigtableTableAdminClient admin = Fixture.adminClient(Fixture.INSTANCE, "read");
+        BigtableDataClient data = Fixture.dataClient("read")) {
+      assertEquals(table, admin.getTable(table).getId());
+      assertEquals("r", data.readRow(table, "r").getKey().toStringUtf8());
+      data.sampleRowKeys(table);
+      Map<String, List<Executable>> calls = changes(admin, data);
+      calls.remove("tables.readRows");
+      calls.remove("tables.sampleRowKeys");
+      assertDenied(calls);
+    }
+  }
+
+  @Test
+  void withoutAKeyNobodyDoesAnything() {
+    try (BigtableTableAdminClient admin = Fixture.adminClient(Fixture.INSTANCE, Fixture.KEYLESS);
+        BigtableDataClient data = Fixture.dataClient(Fixture.KEYLESS)) {
+      String text = "Request had invalid authentication credentials.";
+      Fixture.refused(Status.Code.UNAUTHENTICATED, text, admin::listTables);
+      changes(admin, data)
+          .values()
+          .forEach(some -> some.forEach(call -> Fixture.refused(Status.Code.UNAUTHENTICATED, text, call)));
+    }
+  }
+
+  @Test
   void anAccountWithoutARoleSeesNothing() {
     try (BigtableTableAdminClient admin = Fixture.adminClient(Fixture.INSTANCE, "stranger");
         BigtableDataClient data = Fixture.dataClient("stranger")) {

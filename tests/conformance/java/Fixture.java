@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.api.gax.core.CredentialsProvider;
 import com.google.api.gax.core.FixedCredentialsProvider;
+import com.google.api.gax.core.NoCredentialsProvider;
 import com.google.api.gax.rpc.ApiException;
 import com.google.auth.oauth2.ServiceAccountCredentials;
 import com.google.cloud.bigtable.admin.v2.BigtableInstanceAdminClient;
@@ -37,6 +38,10 @@ import org.junit.jupiter.api.function.Executable;
  */
 final class Fixture {
   static final String PROJECT = "conformance";
+
+  /** The account that speaks TLS and shows no key. */
+  static final String KEYLESS = "keyless";
+
   static final String INSTANCE = "java-" + System.nanoTime();
   static final BigtableTableAdminClient admin = adminClient(INSTANCE);
   static final BigtableInstanceAdminClient instanceAdmin = instanceAdminClient();
@@ -113,6 +118,9 @@ final class Fixture {
 
   /** The client signs its tokens itself, with a scope, and asks nobody for one. */
   private static CredentialsProvider keyOf(String account) throws IOException {
+    if (account.equals(KEYLESS)) {
+      return NoCredentialsProvider.create();
+    }
     Path key = Path.of(System.getenv("SONDE_SECURE"), account + "-key.json");
     try (InputStream in = Files.newInputStream(key)) {
       return FixedCredentialsProvider.create(

@@ -7,7 +7,8 @@ const {code, newClient, newInstance, newTable, refused, secure, write} = require
 
 const options = {skip: secure ? false : 'the server asks nobody who he is: run tests/conformance/run node-secure SONDE'};
 
-// The calls of the client, each with the permission that it needs; `has`: roles/bigtable.viewer has it.
+// The calls of the client, each with the permission that it needs; `has`: roles/bigtable.viewer has it; `reads`: roles/bigtable.reader has
+// it, too.
 const calls = [
   {needs: 'tables.list', has: true, make: table => table.instance.getTables()},
   {needs: 'tables.get', has: true, make: table => table.getMetadata()},
@@ -15,8 +16,8 @@ const calls = [
   {needs: 'tables.generateConsistencyToken', has: true, make: table => table.generateConsistencyToken()},
   {needs: 'clusters.list', has: true, make: table => table.instance.getClusters()},
   {needs: 'appProfiles.list', has: true, make: table => table.instance.getAppProfiles()},
-  {needs: 'tables.readRows', make: table => table.getRows()},
-  {needs: 'tables.sampleRowKeys', make: table => table.sampleRowKeys()},
+  {needs: 'tables.readRows', reads: true, make: table => table.getRows()},
+  {needs: 'tables.sampleRowKeys', reads: true, make: table => table.sampleRowKeys()},
   {needs: 'tables.mutateRows', make: table => write(table, ['r', 'f:q', 1, 'v'])},
   {needs: 'tables.mutateRows', make: table => table.deleteRows('r')},
   {needs: 'tables.mutateRows', make: table => table.row('r').createRules({column: 'f:q', append: 'v'})},
@@ -31,7 +32,7 @@ let ids;
 
 before(async () => {
   if (!secure) return;
-  for (const account of ['look', 'stranger', 'nobody']) clients[account] = newClient(account);
+  for (const account of ['look', 'read', 'stranger', 'nobody', 'keyless']) clients[account] = newClient(account);
   const table = await newTable();
   await write(table, ['r', 'f:q', 1, 'v']);
   ids = [table.instance.id, table.id];
@@ -41,13 +42,17 @@ after(() => Promise.all(Object.values(clients).map(client => client.close())));
 const tableOf = account => clients[account].instance(ids[0]).table(ids[1]);
 const denied = needs => `Access denied. Missing IAM permission: bigtable.${needs}.`;
 
-for (const {needs, has, make, ends} of calls) {
+for (const {needs, has, reads, make, ends} of calls) {
   const words = make.toString().replace('table => ', '');
-  test(`a viewer: ${words}`, options, async () => {
-    if (!has) return refused(make(tableOf('look')), code.PERMISSION_DENIED, denied(needs));
-    if (ends !== undefined) return refused(make(tableOf('look')), ends);
-    await make(tableOf('look'));
-  });
+  for (const [account, may] of [['look', has], ['read', has || reads]]) {
+    test(`${account === 'look' ? 'a viewer' : 'a reader'}: ${words}`, options, async () => {
+      if (!may) return refused(make(tableOf(account)), code.PERMISSION_DENIED, denied(needs));
+      if (ends !== undefined) return refused(make(tableOf(account)), ends);
+      await make(tableOf(account));
+    });
+  }
+  test(`without a key: ${words}`, options, () =>
+    refused(make(tableOf('keyless')), code.UNAUTHENTICATED, 'Request had invalid authentication credentials.'));
   test(`an account without a role: ${words}`, options, () =>
     refused(make(tableOf('stranger')), code.PERMISSION_DENIED, denied(needs)));
 }

@@ -6,6 +6,7 @@ const assert = require('node:assert/strict');
 const path = require('node:path');
 const {after} = require('node:test');
 const {Bigtable} = require('@google-cloud/bigtable');
+const {grpc} = require('google-gax');
 
 const secure = process.env.SONDE_SECURE;
 if (!process.env.BIGTABLE_EMULATOR_HOST && !secure) {
@@ -26,10 +27,13 @@ const projectId = process.env.SONDE_PROJECT_ID || undefined;
 const bigtable = newClient('admin');
 after(() => bigtable.close());
 
-// `account`: of a key in SONDE_SECURE.  Without TLS nobody shows a key.  (apiEndpoint would be plain text always.)
+// `account`: of a key in SONDE_SECURE; 'keyless' speaks TLS and shows none.  Without TLS nobody shows a key.  (apiEndpoint would be plain
+// text always.)
 function newClient(account) {
   const [servicePath, port] = secure ? ['localhost', Number(process.env.SONDE_ADDRESS.split(':').pop())] : [];
-  const place = secure ? {servicePath, port, keyFilename: path.join(secure, `${account}-key.json`)} : {};
+  const proof = account === 'keyless' ? {sslCreds: grpc.credentials.createSsl()} :
+    {keyFilename: path.join(secure ?? '', `${account}-key.json`)};
+  const place = secure ? {servicePath, port, ...proof} : {};
   return new Bigtable({projectId, metricsEnabled: false, ...place});
 }
 

@@ -13,6 +13,7 @@ import urllib.request
 import google.api_core.exceptions as errors
 import pytest
 from google.api_core.client_options import ClientOptions
+from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigtable
 from google.cloud.bigtable import column_family
 from google.cloud.bigtable.data import BigtableDataClient
@@ -196,6 +197,15 @@ def test_a_revoked_key_ends_at_once_also_on_connections_that_are_open(server, ta
     server.reload()
     with pytest.raises(errors.Unauthenticated, match="Request had invalid authentication credentials"):
         open_table.read_row(b"k")
+
+
+def test_without_a_key_nobody_does_anything(server, table):
+    client = bigtable.Client(project="p", admin=True, credentials=AnonymousCredentials(),
+                             client_options=ClientOptions(api_endpoint=f"localhost:{server.port}"))
+    keyless = client.instance("i").table("t")
+    for call in (lambda: keyless.read_row(b"k"), keyless.get_iam_policy, keyless.delete, client.instance("i").list_tables):
+        with pytest.raises(errors.Unauthenticated, match="Request had invalid authentication credentials"):
+            call()
 
 
 def test_the_http_port_asks_too(server, table):

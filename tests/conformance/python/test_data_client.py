@@ -4,6 +4,7 @@ import asyncio
 import os
 
 import pytest
+from conftest import PROJECT, place
 from google.api_core import exceptions
 from google.cloud.bigtable.data import (
     BigtableDataClientAsync, DeleteAllFromFamily, DeleteAllFromRow, DeleteRangeFromColumn, MutationsExceptionGroup,
@@ -185,7 +186,7 @@ def test_batcher_and_sharded_read(data_table):
 
 def test_asynchronous_client(table, instance):
     async def write_and_read():
-        async with BigtableDataClientAsync(project="conformance") as client:
+        async with BigtableDataClientAsync(project=PROJECT, **place()) as client:
             async with client.get_table(instance.instance_id, table.table_id) as async_table:
                 await asyncio.gather(*[
                     async_table.mutate_row(f"row{i:02}", set_cell("f", "q", 1, b"v")) for i in range(50)])

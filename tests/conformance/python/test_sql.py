@@ -9,7 +9,7 @@ from google.cloud.bigtable.column_family import MaxVersionsGCRule
 from google.cloud.bigtable.data import BigtableDataClientAsync, RowMutationEntry, SetCell
 from google.cloud.bigtable.data.execute_query import SqlType, Struct
 
-from conftest import PROJECT
+from conftest import PROJECT, place
 
 MILLENNIUM = datetime.datetime(2000, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -130,7 +130,7 @@ def test_the_asynchronous_client(instance, data_table):
     write(data_table, ("a", "f", "q", 1, b"1"), ("b", "f", "q", 1, b"2"))
 
     async def ask():
-        async with BigtableDataClientAsync(project=PROJECT) as client:
+        async with BigtableDataClientAsync(project=PROJECT, **place()) as client:
             rows = await client.execute_query("SELECT _key FROM t", instance.instance_id)
             return [row["_key"] async for row in rows]
 
