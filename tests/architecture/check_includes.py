@@ -24,6 +24,7 @@ import sys
 EXTERNAL_HOMES = [
     (r"^(google/protobuf|google/rpc|google/bigtable|google/longrunning|grpcpp?|grpc\+\+)/", {"wire", "client", "prometheus", "bench", "server", "sql/descriptor", "sql/message"},
      "protobuf and gRPC"),
+    (r"^hbase/wire/messages\.pb\.h", {"hbase"}, "messages of HBase"),
     (r"^nghttp2/", {"rpc"}, "nghttp2"),
     (r"^openssl/", {"tls", "wire/sql", "identity", "backup/repository"}, "OpenSSL"),
     (r"^rocksdb/", {"engine/rocks", "bench/inside"}, "RocksDB"),

@@ -1,0 +1,231 @@
+#include "hbase/rows.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "hbase/row_version.h"
+
+namespace sonde::hbase {
+namespace {
+
+// Of one message: more are sent beside each other.
+constexpr size_t kMessageBytesMax = size_t{16} << 20;
+constexpr size_t kMessageChangesMax = 10'000;
+// The slowest at which a large value may go its way.
+constexpr double kBytesASecondMin = 8 << 20;
+
+// How long a try with so many bytes may take.
+absl::Duration TimeFor(const Attempts& attempts, size_t bytes) {
+  return attempts.TimeForOne() + absl::Seconds(static_cast<double>(bytes) / kBytesASecondMin);
+}
+
+// Changes for one server.
+struct Message {
+  explicit Message(bool sync) : changes(sync) {}
+  ChangesMessage changes;
+  std::vector<size_t> indices;         // of the changes, in the message's order
+  std::vector<Regions::Place> places;  // of these
+  size_t bytes = 0;
+};
+
+struct Started {
+  std::unique_ptr<Message> message;
+  StartedCall call;
+};
+
+}  // namespace
+
+Rows::Rows(Servers* servers, Regions* regions, RowsOptions options)
+    : servers_(servers), regions_(regions), options_(options) {}
+
+absl::StatusOr<RowCells> Rows::Get(const TableName& table, std::string_view row, const CellChoice& choice,
+                                   absl::Time deadline) {
+  // A value of this size is read, too, if there is one.
+  constexpr size_t kValueBytesMax = size_t{100} << 20;
+  Attempts attempts(deadline, options_.timeout);
+  Failure last;
+  do {
+    if (attempts.count() > 1) retries_.fetch_add(1, std::memory_order_relaxed);
+    const absl::StatusOr<Regions::Place> place = regions_->Find(table, row, deadline);
+    if (!place.ok()) return place.status();
+    CallResult result =
+        servers_->Call({(*place)->server, kRegionService, "Get", GetMessage((*place)->name, row, choice)},
+                       TimeFor(attempts, attempts.count() > 1 ? kValueBytesMax : 0));
+    if (result.failure.has_value()) {
+      last = *std::move(result.failure);
+      if (last.remedy == Remedy::kLocate) regions_->Forget(**place);
+      continue;
+    }
+    const absl::StatusOr<size_t> count = ParseGet(result.answer.parameter());
+    if (!count.ok()) return count.status();
+    std::vector<Cell> cells;
+    CellReader reader(result.answer.cells());
+    while (!reader.is_at_end()) {
+      absl::StatusOr<Cell> cell = reader.Next();
+      if (!cell.ok()) return cell.status();
+      if (cell->row != row) return absl::DataLossError("HBase sent cells of a row that was not asked for");
+      cells.push_back(*cell);
+    }
+    if (cells.size() != *count) return absl::DataLossError("HBase sent more or fewer cells than it said");
+    return RowCells(std::move(result.answer), std::move(cells));
+  } while (attempts.WaitAfter(last));
+  return attempts.Over(last, false);
+}
+
+void Rows::TakeOutcome(size_t index, const Failure* failure, Batch* batch) {
+  if (failure == nullptr) {
+    batch->statuses[index] = absl::OkStatus();
+    return;
+  }
+  batch->statuses[index] = StatusOf(*failure, true);
+  if (failure->may_be_done || failure->remedy == Remedy::kNone) return;
+  batch->left.push_back(index);
+  if (batch->last.wait_min <= failure->wait_min) batch->last = *failure;
+}
+
+void Rows::SendOnce(const TableName& table, const Attempts& attempts, absl::Time deadline, Batch* batch) {
+  // By server, and there by region.
+  std::map<ServerAddress, std::map<Regions::Place, std::vector<size_t>>> by_server;
+  for (const size_t index : std::exchange(batch->left, {})) {
+    absl::StatusOr<Regions::Place> place = regions_->Find(table, batch->changes[index].row, deadline);
+    if (!place.ok()) {
+      batch->statuses[index] = place.status();
+      continue;
+    }
+    by_server[(*place)->server][*std::move(place)].push_back(index);
+  }
+  std::vector<Started> started;
+  for (const auto& [server, by_region] : by_server) {
+    auto message = std::make_unique<Message>(options_.sync);
+    const auto send = [&, &address = server] {
+      const std::string parameter = message->changes.Message();
+      StartedCall call =
+          servers_->Start({address, kRegionService, "Multi", parameter, message->changes.cells()},
+                          TimeFor(attempts, message->bytes));
+      started.push_back({std::exchange(message, std::make_unique<Message>(options_.sync)), std::move(call)});
+    };
+    for (const auto& [place, indices] : by_region) {
+      for (size_t first = 0; first < indices.size();) {
+        std::vector<const RowChange*> changes;
+        while (first < indices.size() && message->bytes < kMessageBytesMax &&
+               message->indices.size() < kMessageChangesMax) {
+          const size_t index = indices[first++];
+          changes.push_back(&batch->changes[index]);
+          message->indices.push_back(index);
+          message->places.push_back(place);
+          message->bytes += batch->changes[index].Bytes();
+        }
+        message->changes.Add(place->name, changes);
+        if (first < indices.size()) send();
+      }
+    }
+    if (!message->indices.empty()) send();
+  }
+  for (Started& one : started) {
+    const CallResult result = one.call.Wait();
+    const std::vector<size_t>& indices = one.message->indices;
+    absl::StatusOr<std::vector<ChangeOutcome>> outcomes = std::vector<ChangeOutcome>();
+    if (!result.failure.has_value()) outcomes = one.message->changes.ParseOutcomes(result.answer.parameter());
+    for (size_t i = 0; i < indices.size(); ++i) {
+      if (!outcomes.ok()) {
+        batch->statuses[indices[i]] = absl::UnknownError(outcomes.status().message());
+        continue;
+      }
+      const std::optional<Failure>& failure =
+          result.failure.has_value() ? result.failure : (*outcomes)[i].failure;
+      if (failure.has_value() && failure->remedy == Remedy::kLocate)
+        regions_->Forget(*one.message->places[i]);
+      TakeOutcome(indices[i], failure.has_value() ? &*failure : nullptr, batch);
+      if (!failure.has_value()) batch->guards_held[indices[i]] = (*outcomes)[i].guard_held;
+    }
+  }
+}
+
+Rows::Batch Rows::Send(const TableName& table, absl::Span<const RowChange> changes, absl::Time deadline) {
+  Batch batch{.changes = changes};
+  batch.statuses.resize(changes.size());
+  batch.guards_held.assign(changes.size(), true);
+  for (size_t i = 0; i < changes.size(); ++i) batch.left.push_back(i);
+  Attempts attempts(deadline, options_.timeout);
+  while (!batch.left.empty()) {
+    batch.last = Failure{};
+    SendOnce(table, attempts, deadline, &batch);
+    if (batch.left.empty()) break;
+    if (!attempts.WaitAfter(batch.last)) {
+      for (const size_t index : batch.left) batch.statuses[index] = attempts.Over(batch.last, true);
+      break;
+    }
+    retries_.fetch_add(1, std::memory_order_relaxed);
+  }
+  return batch;
+}
+
+std::vector<absl::Status> Rows::Apply(const TableName& table, absl::Span<const RowChange> changes,
+                                      absl::Time deadline) {
+  Batch batch = Send(table, changes, deadline);
+  for (size_t i = 0; i < changes.size(); ++i) {
+    if (!batch.guards_held[i]) batch.statuses[i] = absl::AbortedError("The guard of the change did not hold");
+  }
+  return std::move(batch.statuses);
+}
+
+absl::StatusOr<std::string> Rows::ReadVersion(const TableName& table, std::string_view row,
+                                              const VersionColumn& column, absl::Time deadline) {
+  CellChoice choice{.families = {column.family}, .newest_per_column = 1};
+  choice.qualifiers = {{column.qualifier, column.qualifier + '\0'}};
+  const absl::StatusOr<RowCells> row_cells = Get(table, row, choice, deadline);
+  if (!row_cells.ok()) return row_cells.status();
+  if (row_cells->cells().empty()) return std::string();
+  return std::string(row_cells->cells().front().value);
+}
+
+absl::StatusOr<bool> Rows::ApplyGuarded(const TableName& table, const VersionColumn& column,
+                                        const GuardedChange& guarded, absl::Time deadline) {
+  SystemRandom random;
+  const std::string mine = VersionAfter(guarded.seen, &random);
+  RowChange change = guarded.change;
+  change.guard = Guard{column.family, column.qualifier, guarded.seen};
+  // Always at one time: the version is one cell, which is overwritten.
+  change.puts.push_back({change.row, column.family, column.qualifier, 1, CellType::kPut, mine});
+  const absl::Time end = std::min(deadline, absl::Now() + Attempts::kAllMax);
+  bool was_lost = false;
+  while (true) {
+    const Batch batch = Send(table, {&change, 1}, end);
+    const absl::Status& status = batch.statuses[0];
+    const bool is_refused = status.ok() && !batch.guards_held[0];
+    if (status.ok() && !is_refused) return true;
+    // A refusal may be by the change's own version, if an answer was lost before.
+    if (is_refused && !was_lost) return false;
+    if (!is_refused && !absl::IsUnknown(status) && !was_lost) return status;
+    was_lost = true;
+    // The answer may be lost because its server is: the row has a place again a while later, perhaps after the deadline, up to which
+    // the caller waits.
+    const absl::StatusOr<std::string> now = ReadVersion(table, change.row, column, end);
+    if (!now.ok())
+      return absl::UnknownError(
+          "Nobody knows whether the change was applied: its answer was lost, and then: " +
+          std::string(now.status().message()));
+    switch (Judge(guarded.seen, mine, *now)) {
+      case Verdict::kMade:
+        settled_.fetch_add(1, std::memory_order_relaxed);
+        return true;
+      case Verdict::kNeverMade:
+        settled_.fetch_add(1, std::memory_order_relaxed);
+        return false;
+      case Verdict::kUnknown:
+        return absl::UnknownError(
+            "Nobody knows whether the change was applied: its answer was lost, and the row changed since");
+      case Verdict::kNotYet:
+        // It may still be on its way, and then this one will be refused: only one of the two finds the guard.
+        if (absl::Now() >= end)
+          return absl::UnknownError("Nobody knows whether the change will be applied: its answer was lost");
+        absl::SleepFor(Attempts::kWaitMin);
+        continue;
+    }
+  }
+}
+
+}  // namespace sonde::hbase
