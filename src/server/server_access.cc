@@ -1,10 +1,10 @@
 #include "server/server_access.h"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <utility>
 
+#include "base/format.h"
 #include "identity/config/auth_changes.h"
 
 namespace sonde {

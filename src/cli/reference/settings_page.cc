@@ -1,13 +1,12 @@
 #include "cli/reference/settings_page.h"
 
-#include <fmt/format.h>
-
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_replace.h"
+#include "base/format.h"
 
 namespace sonde {
 namespace {
