@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/crc32c.h"
+#include "base/format.h"
 #include "base/varint.h"
 
 namespace sonde {
