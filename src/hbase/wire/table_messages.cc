@@ -179,7 +179,7 @@ absl::StatusOr<ProcedureState> ParseProcedureState(std::string_view message) {
 std::string SnapshotMessage(std::string_view snapshot, const TableName& table) {
   pb::SnapshotRequest request;
   request.mutable_snapshot()->set_name(std::string(snapshot));
-  request.mutable_snapshot()->set_table(table.Text());
+  if (!table.name.empty()) request.mutable_snapshot()->set_table(table.Text());
   return request.SerializeAsString();
 }
 

@@ -63,7 +63,7 @@ struct ProcedureState {
 };
 absl::StatusOr<ProcedureState> ParseProcedureState(std::string_view message);
 
-// Snapshot, IsSnapshotDone; DeleteSnapshot, for which the table does not count.
+// Snapshot, IsSnapshotDone; DeleteSnapshot, for which the table may be without a name.
 std::string SnapshotMessage(std::string_view snapshot, const TableName& table);
 absl::StatusOr<std::optional<uint64_t>> ParseSnapshotProcedure(std::string_view message);
 absl::StatusOr<bool> ParseIsSnapshotDone(std::string_view message);
