@@ -54,6 +54,8 @@ struct BindOptions {
   RewriteOptions rewrite;
   // Finds a series of the instance by its name; NOT_FOUND: there is none.  Unset: there are no series.
   std::function<absl::StatusOr<FoundSeries>(std::string_view name)> find_series = {};
+  // Finds a series that points may be written to; NOT_FOUND: there is none.  Unset: INSERT is no statement here.
+  std::function<absl::StatusOr<FoundSeries>(std::string_view name)> find_series_to_write = {};
 };
 
 // `text`: what `statement` was parsed from, for places of errors.

@@ -329,6 +329,12 @@ class QueryBinder {
   absl::Status TableNotFound(const FromItem& item, std::string_view name) const;
   // Whether find_table and find_view know no such name.
   bool IsUnknown(std::string_view name) const;
+  // INSERT INTO series.NAME (insert.cc).
+  absl::StatusOr<Relation> BindInsert(const Statement& statement, std::optional<InsertTarget>* target);
+  absl::StatusOr<InsertTarget> BindInsertTarget(const InsertInto& insert, std::vector<NamedColumn>* columns);
+  absl::StatusOr<PlanPtr> BindInsertValues(const InsertInto& insert, const std::vector<NamedColumn>& columns);
+  absl::StatusOr<PlanPtr> BindInsertQuery(const Query& query, const std::vector<NamedColumn>& columns);
+  absl::Status CheckSource(const InsertInto& insert, const FoundSeries& series) const;
   // series.NAME (series.cc).
   absl::StatusOr<Relation> BindSeries(const FromItem& item);
   void AddSeries(const FoundSeries& series);
@@ -416,6 +422,8 @@ std::string ShownType(const ArgumentFacts& facts);
 std::string NoSignatureText(std::string_view shown, const Function& function,
                             absl::Span<const ArgumentFacts> arguments);
 ExpressionPtr FieldOf(ExpressionPtr value, size_t field);
+// Adds what a series has as columns (series.cc).
+void AddColumnsOfSeries(const series::KnownSeries& known, Plan::SeriesScan* scan, NameList* names);
 // A relation whose plan has just the named columns, in their order.
 Relation Compact(Relation relation);
 // Makes `alias` the range variable of all columns; empty: there is none.

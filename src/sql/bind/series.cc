@@ -40,7 +40,9 @@ class SeriesColumns {
   NameList* const names_;
 };
 
-void AddColumns(const series::KnownSeries& known, Plan::SeriesScan* scan, NameList* names) {
+}  // namespace
+
+void AddColumnsOfSeries(const series::KnownSeries& known, Plan::SeriesScan* scan, NameList* names) {
   using Kind = SeriesColumn::Kind;
   SeriesColumns columns(scan, names);
   const series::SeriesSchema view = series::LabelsAsTags(known);
@@ -55,8 +57,6 @@ void AddColumns(const series::KnownSeries& known, Plan::SeriesScan* scan, NameLi
   if (!known.is_open()) return;
   columns.Add("labels", Kind::kLabels, 0, Type::Map(TypeKind::kString, TypeKind::kString), /*in_star=*/false);
 }
-
-}  // namespace
 
 absl::Status QueryBinder::CheckTemporalOfSeries(const FromItem& item,
                                                 const TemporalArguments& temporal) const {
@@ -101,7 +101,7 @@ absl::StatusOr<Relation> QueryBinder::BindSeries(const FromItem& item) {
   std::vector<std::string> hints;
   SONDE_TRY(BindHints(item.hints, &hints));
   Relation relation;
-  AddColumns(*plan->series->series.known, plan->series.get(), &relation.names);
+  AddColumnsOfSeries(*plan->series->series.known, plan->series.get(), &relation.names);
   for (const SeriesColumn& column : plan->series->columns) plan->types.push_back(column.type);
   relation.plan = std::move(plan);
   SetAlias(item.alias.empty() ? name : item.alias, &relation.names);

@@ -44,10 +44,11 @@ absl::Status QueryBinder::RequireExtension(Position position, std::string_view c
 
 absl::StatusOr<BoundQuery> QueryBinder::BindStatement(const Statement& statement) {
   if (statement.explain != Statement::Explain::kNo) SONDE_TRY(RequireExtension({}, "EXPLAIN"));
-  SONDE_TRY_SET(Relation relation, BindQuery(*statement.query, nullptr));
+  BoundQuery query;
+  SONDE_TRY_SET(Relation relation, statement.insert != nullptr ? BindInsert(statement, &query.insert)
+                                                               : BindQuery(*statement.query, nullptr));
   SONDE_TRY(error_of_all_rows_);
   relation = Compact(std::move(relation));
-  BoundQuery query;
   for (size_t i = 0; i < relation.names.columns.size(); ++i) {
     const NamedColumn& column = relation.names.columns[i];
     query.columns.push_back({column.name.empty() ? fmt::format("$col{}", i + 1) : column.name, column.type});
@@ -72,6 +73,7 @@ absl::StatusOr<BoundQuery> Bind(const Statement& statement, std::string_view tex
   SONDE_TRY_SET(BoundQuery query, binder.BindStatement(statement));
   SONDE_TRY(Rewrite(options.rewrite, &query.plan));
   FinishPlan(query.plan.get());
+  if (query.insert.has_value()) query.columns = {{"points", TypeKind::kInt64}};
   // The rows of EXPLAIN are the plan's, a line each.
   if (query.explain != BoundQuery::Explain::kNo) query.columns = {{"plan", TypeKind::kString}};
   return query;

@@ -73,6 +73,7 @@ absl::StatusOr<Relation> QueryBinder::BindQueryOf(const LogicalViewRef& view) {
                     view_text_bytes_, kViewTextsBytesMax));
   }
   SONDE_TRY_SET(const std::unique_ptr<Statement> statement, ParseStatement(view->query));
+  if (statement->insert != nullptr) return absl::InvalidArgumentError("A view cannot be an INSERT");
   BindOptions options = options_.in_views == nullptr ? options_ : *options_.in_views;
   options.parameters.clear();
   options.defines = options_.defines;

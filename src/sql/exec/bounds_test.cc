@@ -1,9 +1,14 @@
 // Memory, time and explanations: queries end when they are told to, and hold no more than they may.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <ctime>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sql/exec/exec_test_support.h"
 
@@ -151,6 +156,44 @@ TEST_F(BoundsTest, ExplainsAndMeasures) {
   EXPECT_NE(measured.find("ScanColumns: 1 rows, 1 batches, "), std::string::npos) << measured;
   EXPECT_NE(measured.find("; 1 rows read, 1 cells, 1 bytes of values"), std::string::npos) << measured;
   EXPECT_THAT(measured, testing::ContainsRegex("ScanColumns: 1 rows, 1 batches, [0-9]+ us; "));
+}
+
+// A line for each operator, without what it does: "Limit 3, Filter 10, Scan 100"; "?" if nobody knows.
+std::string Expected(const std::string& explained) {
+  std::string text;
+  for (std::string_view rest = explained; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    line.remove_prefix(line.find_first_not_of("\" "));
+    text += (text.empty() ? "" : ", ") + std::string(line.substr(0, line.find(':'))) + ' ';
+    const size_t at = line.rfind("about ");
+    text += at == std::string_view::npos ? "?" : line.substr(at + 6, line.find(' ', at + 6) - at - 6);
+  }
+  return text;
+}
+
+TEST_F(BoundsTest, ExplainEstimatesRows) {
+  for (int i = 0; i < 100; ++i) Put(fmt::format("r{:02}", i), "a", "q", 1, "v");
+  for (const auto& [sql, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"SELECT _key FROM t", "Scan 100"},
+           {"SELECT _key FROM t LIMIT 3 OFFSET 1", "Limit 3, Scan 100"},
+           {"SELECT _key FROM t LIMIT 3 OFFSET 98", "Limit 2, Scan 100"},
+           // What the ranges say already does not count again.
+           {"SELECT _key FROM t WHERE _key < 'r50'", "Filter 50, Scan 50"},
+           {"SELECT _key FROM t WHERE _key < 'r50' AND a['q'] = 'v'", "Project 5, Filter 5, ScanColumns 50"},
+           {"SELECT _key FROM t WHERE NOT (a['q'] = 'v' OR a['q'] > 'x')", "Project 63, Filter 63, Scan 100"},
+           {"SELECT COUNT(*) FROM t", "Aggregate 1, Scan 100"},
+           {"SELECT a['q'], COUNT(*) FROM t GROUP BY 1 ORDER BY 2 LIMIT 4",
+            "Limit 4, Sort 4, GroupBy 10, Scan 100"},
+           {"SELECT * FROM t, UNNEST([1, 2])", "Unnest ?, Scan 100"},
+           {"SELECT 1 UNION ALL SELECT COUNT(*) FROM t",
+            "Union 2, Project 1, SingleRow 1, Aggregate 1, Scan 100"},
+           {"SELECT 1 FROM t JOIN t u ON t._key = u._key WHERE u._key < 'r05'",
+            "Project 100, Join 100, Scan 100, Filter 5, Scan 5"},
+           {"SELECT 1 FROM t CROSS JOIN t u", "Project 10000, Join 10000, Scan 100, Scan 100"}}) {
+    EXPECT_EQ(Expected(Query("EXPLAIN " + sql)), expected) << Query("EXPLAIN " + sql);
+  }
+  EXPECT_THAT(Query("EXPLAIN ANALYZE SELECT _key FROM t WHERE a['q'] = 'x'"),
+              testing::ContainsRegex("Filter: 0 rows, 0 batches, .*; about 10 rows expected"));
 }
 
 // Rows, cells and bytes of what was read, however it was read: as cells, as numbers, as numbers by time.

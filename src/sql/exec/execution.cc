@@ -11,6 +11,7 @@
 #include "base/varint.h"
 #include "sql/exec/build.h"
 #include "sql/exec/explain.h"
+#include "sql/exec/insert.h"
 #include "sql/exec/subquery.h"
 #include "sql/operator/divided_stream.h"
 #include "sql/operator/execution_state.h"
@@ -50,6 +51,7 @@ class PlanExecution final : public Execution {
     absl::StatusOr<OperatorPtr> root = BuildOperators(&scope_, *query_.plan);
     if (!root.ok()) return root.status();
     root_ = DivideRows(&scope_, *query_.plan, *std::move(root), BuildOperators, RowsCome::kAtOnce);
+    if (query_.insert.has_value()) root_ = MakeInsert(&scope_, *query_.insert, std::move(root_));
     if (query_.explain != BoundQuery::Explain::kNo) {
       root_ = MakeExplain(&scope_, query_, std::move(root_));
     }

@@ -19,6 +19,7 @@ class Explain final : public Operator {
   absl::StatusOr<bool> Produce(rows::Batch* batch) override {
     if (std::exchange(is_given_, true)) return false;
     const bool runs = query_.explain == BoundQuery::Explain::kAnalyze;
+    input().Estimate();
     rows::Batch rows;
     while (runs) {
       const absl::StatusOr<bool> more = input().Next(&rows);

@@ -84,6 +84,25 @@ absl::StatusOr<FoundSeries> InstanceNames::FindSeries(std::string_view name) con
   return series;
 }
 
+absl::Status CheckMayWrite(const FoundSeries& series,
+                           const std::function<absl::Status(std::string_view resource)>& may_write) {
+  if (may_write == nullptr) return absl::OkStatus();
+  for (const std::string& table : series.tables) {
+    if (absl::Status status = may_write(table); !status.ok()) return status;
+  }
+  return series.known->schema.periods.empty() ? absl::OkStatus() : may_write(series.instance);
+}
+
+absl::StatusOr<FoundSeries> InstanceNames::FindSeriesToWrite(std::string_view name) const {
+  absl::StatusOr<FoundSeries> series = in_views_.find_series(name);
+  if (absl::IsNotFound(series.status()) && may_write_ != nullptr) {
+    if (absl::Status status = may_write_(TableNamed(series::kDeclarationsTable)); !status.ok()) return status;
+  }
+  if (!series.ok()) return series;
+  if (absl::Status status = CheckMayWrite(*series, may_write_); !status.ok()) return status;
+  return series;
+}
+
 BindOptions InstanceNames::Options(std::vector<QueryParameter> parameters) const {
   BindOptions options = in_views_;
   options.find_table = [this](std::string_view id) { return FindTable(id); };
@@ -97,6 +116,9 @@ BindOptions InstanceNames::Options(std::vector<QueryParameter> parameters) const
   };
   if (in_views_.find_series) {
     options.find_series = [this](std::string_view name) { return FindSeries(name); };
+  }
+  if (allows_inserts_ && in_views_.find_series) {
+    options.find_series_to_write = [this](std::string_view name) { return FindSeriesToWrite(name); };
   }
   options.in_views = &in_views_;
   options.parameters = std::move(parameters);

@@ -13,6 +13,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,6 +23,11 @@
 #include "sql/exec/series_finder.h"
 
 namespace sonde::sql {
+
+// Asks `may_write` for the tables of a series that INSERT writes to, and, where the series has tables by periods, which the first
+// points of a period make, for the instance.
+absl::Status CheckMayWrite(const FoundSeries& series,
+                           const std::function<absl::Status(std::string_view resource)>& may_write);
 
 class InstanceNames {
  public:
@@ -34,6 +40,14 @@ class InstanceNames {
                 Dialect dialect, MayRead may_read = {});
   InstanceNames(const InstanceNames&) = delete;
   InstanceNames& operator=(const InstanceNames&) = delete;
+
+  // Says whether the one who asks may write to a table of this full name; of an instance's name, make tables in it.
+  using MayWrite = std::function<absl::Status(std::string_view resource)>;
+  // From now on INSERT is a statement.  `may_write`: null: everything may be written.
+  void AllowInserts(MayWrite may_write = {}) {
+    allows_inserts_ = true;
+    may_write_ = std::move(may_write);
+  }
 
   // This must outlive the binding.
   BindOptions Options(std::vector<QueryParameter> parameters = {}) const;
@@ -48,10 +62,14 @@ class InstanceNames {
   absl::StatusOr<TableSchemaRef> FindTable(std::string_view id) const;
   // Needs a right to read the tables of the series; where there is no such series, those that have the declarations.
   absl::StatusOr<FoundSeries> FindSeries(std::string_view name) const;
+  // Needs a right to write as CheckMayWrite says; where there is no such series, as FindSeries.
+  absl::StatusOr<FoundSeries> FindSeriesToWrite(std::string_view name) const;
 
   const Catalog* const catalog_;
   const std::string instance_;
   const MayRead may_read_;
+  bool allows_inserts_ = false;
+  MayWrite may_write_;
   BindOptions in_views_;
 };
 

@@ -17,6 +17,7 @@ namespace sonde::sql {
 absl::Status LocalSql::Ask(const Question& question, AnswerSink* sink) {
   std::optional<InstanceNames> names;  // nothing: there are no tables
   if (tables_ != nullptr) names.emplace(&tables_->catalog(), &bundles_, &*series_, instance_, dialect_);
+  if (names.has_value()) names->AllowInserts();
   std::vector<QueryParameter> parameters;
   std::vector<Value> values;
   for (const Question::Parameter& parameter : question.parameters) {

@@ -85,9 +85,9 @@ TEST_F(LogicalViewTest, WhoAsksNeedsTheViewOnly) {
 TEST_F(LogicalViewTest, ExplainShowsTheViewInlined) {
   Define("v", "SELECT _key, a['x'] AS x FROM t");
   EXPECT_EQ(Ask("EXPLAIN SELECT x FROM v WHERE _key = 'k'"),
-            "\"Project: $1\"\n"
-            "\"  Filter: ($0 = b\\\"k\\\")\"\n"
-            "\"    Scan: projects/p/instances/i/tables/t, 1 ranges [k, k\\\\x00)\"\n");
+            "\"Project: $1; about 0 rows expected\"\n"
+            "\"  Filter: ($0 = b\\\"k\\\"); about 0 rows expected\"\n"
+            "\"    Scan: projects/p/instances/i/tables/t, 1 ranges [k, k\\\\x00); about 0 rows expected\"\n");
 }
 
 }  // namespace

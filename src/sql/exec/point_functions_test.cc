@@ -5,8 +5,11 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "absl/time/civil_time.h"
+#include "absl/time/time.h"
 #include "series/schema/time_buckets.h"
 #include "sql/exec/exec_test_support.h"
 
@@ -78,8 +81,51 @@ TEST_F(PointFunctionsTest, BucketsHaveTheArgumentsAndOriginsOfOtherDatabases) {
                   "'2024-01-01 00:30:00'), "
                   "DATE_BIN(INTERVAL 2 DAY, DATE '2024-05-15')"),
             "TIMESTAMP \"2024-05-15 00:30:00+00\" DATE \"2024-05-15\"\n");
-  EXPECT_EQ(Query("SELECT TIME_BUCKET(INTERVAL 1 MONTH, TIMESTAMP '2024-05-15 01:20:00')"),
-            "OUT_OF_RANGE: Bucket width INTERVAL with non-zero MONTH part is not allowed");
+}
+
+TEST_F(PointFunctionsTest, BucketsOfOtherDatabasesMayBeMonths) {
+  // Each database's own origin: 7 months from 2000-01-01 on, and from 1970-01-01 on.
+  EXPECT_EQ(Query("SELECT TIME_BUCKET(INTERVAL 1 MONTH, TIMESTAMP '2024-05-15 01:20:00'), "
+                  "TIME_BUCKET(INTERVAL 7 MONTH, TIMESTAMP '2024-05-15 01:20:00'), "
+                  "DATE_BIN(INTERVAL 7 MONTH, TIMESTAMP '2024-05-15 01:20:00'), "
+                  "TIME_BUCKET(INTERVAL 7 MONTH, DATE '2024-05-15'), "
+                  "DATE_BIN(INTERVAL 7 MONTH, DATE '2024-05-15')"),
+            "TIMESTAMP \"2024-05-01 00:00:00+00\" TIMESTAMP \"2023-12-01 00:00:00+00\" TIMESTAMP "
+            "\"2024-04-01 00:00:00+00\" DATE \"2023-12-01\" DATE \"2024-04-01\"\n");
+  EXPECT_EQ(Query("SELECT TIME_BUCKET(INTERVAL 1 QUARTER, TIMESTAMP '1999-12-31 23:59:59.999999'), "
+                  "TIME_BUCKET(INTERVAL 3 YEAR, TIMESTAMP '1999-12-31 23:59:59.999999')"),
+            "TIMESTAMP \"1999-10-01 00:00:00+00\" TIMESTAMP \"1997-01-01 00:00:00+00\"\n");
+  EXPECT_EQ(
+      Query("SELECT TIME_BUCKET(INTERVAL 1 MONTH, TIMESTAMP '2024-05-15 01:20:00', TIMESTAMP "
+            "'2020-01-20 06:00:00'), TIME_BUCKET(INTERVAL 1 MONTH, DATE '2024-05-25', DATE '2020-01-20')"),
+      "TIMESTAMP \"2024-04-20 00:00:00+00\" DATE \"2024-05-20\"\n");
+  EXPECT_EQ(Query("SELECT TIME_BUCKET(INTERVAL -1 MONTH, TIMESTAMP '2024-05-15 01:20:00')"),
+            "OUT_OF_RANGE: Negative bucket width INTERVAL is not allowed");
+  EXPECT_EQ(Query("SELECT DATE_BIN(INTERVAL 0 MONTH, TIMESTAMP '2024-05-15 01:20:00')"),
+            "OUT_OF_RANGE: Zero bucket width INTERVAL is not allowed");
+  EXPECT_EQ(Query("SELECT DATE_BIN(INTERVAL 9999 YEAR, TIMESTAMP '0001-05-15 01:20:00')"),
+            "OUT_OF_RANGE: Bucket for 0001-05-15 01:20:00+00 is outside of timestamp range");
+}
+
+// DuckDB's and DataFusion's buckets: whole months since the origin's, whatever the day.
+TEST_F(PointFunctionsTest, BucketsOfMonthsAreCountedFromTheOrigin) {
+  std::mt19937 random(11);
+  std::uniform_int_distribution<int64_t> second(-3'000'000'000, 4'000'000'000);
+  for (int i = 0; i < 200; ++i) {
+    const absl::CivilMonth month =
+        absl::ToCivilMonth(absl::FromUnixSeconds(second(random)), absl::UTCTimeZone());
+    const absl::CivilSecond time(absl::CivilDay(month) + static_cast<int>(random() % 28));
+    const int64_t width = 1 + static_cast<int64_t>(random() % 30);
+    for (const auto& [function, origin] : std::vector<std::pair<std::string, absl::CivilMonth>>{
+             {"TIME_BUCKET", absl::CivilMonth(2000, 1)}, {"DATE_BIN", absl::CivilMonth(1970, 1)}}) {
+      int64_t pieces = (month - origin) / width;
+      if (pieces * width > month - origin) --pieces;
+      EXPECT_EQ(Query(fmt::format("SELECT {}(INTERVAL {} MONTH, TIMESTAMP '{}')", function, width,
+                                  absl::FormatCivilTime(time))),
+                fmt::format("TIMESTAMP \"{} 00:00:00+00\"\n",
+                            absl::FormatCivilTime(absl::CivilDay(origin + pieces * width))));
+    }
+  }
 }
 
 TEST_F(PointFunctionsTest, BucketsOfAZoneAreThoseOfSeries) {

@@ -205,9 +205,33 @@ TEST_F(SeriesRelationTest, ATableOfThatNameComesFirst) {
 }
 
 TEST_F(SeriesRelationTest, ExplainShowsWhatIsRead) {
-  EXPECT_EQ(Ask("EXPLAIN SELECT site FROM series.balloon WHERE site = 'rome' AND number = 7"),
-            "\"Project: $0\"\n\"  Filter: (($0 = \\\"rome\\\") AND ($1 = 7))\"\n\"    Series: balloon from "
-            "balloons in 1 ranges [rome#7#, rome#7$)\"\n");
+  EXPECT_EQ(
+      Ask("EXPLAIN SELECT site FROM series.balloon WHERE site = 'rome' AND number = 7"),
+      "\"Project: $0; about 2 rows expected\"\n\"  Filter: (($0 = \\\"rome\\\") AND ($1 = 7)); about 2 "
+      "rows expected\"\n\"    Series: balloon from balloons in 1 ranges [rome#7#, rome#7$); about 2 rows "
+      "expected\"\n");
+}
+
+// A part of the points says how many there are in all of the rows.
+TEST_F(SeriesRelationTest, ExplainEstimatesPoints) {
+  std::vector<Point> points;
+  std::vector<std::string> numbers;
+  for (int i = 0; i < 200; ++i) numbers.push_back(fmt::format("{}", i));
+  const std::string value(30, '7');
+  for (const std::string& number : numbers) {
+    for (int i = 0; i < 100; ++i) points.push_back({{"rome", number}, 10 * i, {value, "", ""}});
+  }
+  Write(points);
+  const auto about = [&](const std::string& sql) {
+    const std::string text = Ask("EXPLAIN " + sql);
+    const size_t at = text.find("about ");
+    return at == std::string::npos ? text : text.substr(at, text.find(" rows", at) - at);
+  };
+  EXPECT_EQ(about("SELECT * FROM series.balloon WHERE site = 'rome' AND number = 7"), "about 100");
+  const std::string all = about("SELECT * FROM series.balloon");
+  EXPECT_NEAR(std::stod(all.substr(6)), 20'000, 4'000) << all;
+  EXPECT_NE(Ask("EXPLAIN SELECT * FROM series.balloon(latest_n => 1)").find("how many rows nobody knows"),
+            std::string::npos);
 }
 
 TEST_F(SeriesRelationTest, GoesOnBehindAnyPoint) {

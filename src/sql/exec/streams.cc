@@ -9,6 +9,7 @@
 
 #include "base/varint.h"
 #include "sql/expression/evaluator.h"
+#include "sql/operator/selectivity.h"
 
 namespace sonde::sql {
 namespace {
@@ -30,6 +31,7 @@ class SingleRow final : public Operator {
   }
 
  private:
+  std::optional<double> EstimateRows() const override { return 1; }
   absl::StatusOr<bool> Produce(rows::Batch* batch) override {
     batch->rows = 1;
     return !std::exchange(is_given_, true);
@@ -75,6 +77,16 @@ class Filter final : public Operator {
   }
 
   std::string Details(bool /*has_run*/) const override { return ToString(*plan_.expressions[0]); }
+  // The rows of a scan fulfil what the scan knows of them.
+  std::optional<double> EstimateRows() const override {
+    const std::optional<double> rows = EstimateOf(0);
+    if (!rows.has_value()) return std::nullopt;
+    const Plan& from = *plan_.inputs[0];
+    const std::vector<ExpressionPtr>* known = nullptr;
+    if (from.kind == Plan::Kind::kScan) known = &from.scan->key_conditions;
+    if (from.kind == Plan::Kind::kSeries) known = &from.series->conditions;
+    return *rows * SelectivityOf(*plan_.expressions[0], known);
+  }
 
   const Plan& plan_;
   Evaluator condition_;
@@ -185,6 +197,11 @@ class LimitOperator final : public Operator {
     if (last_rows_ < batch->rows) batch->Cut(first_, last_rows_);
     return true;
   }
+  std::optional<double> EstimateRows() const override {
+    const std::optional<double> rows = EstimateOf(0);
+    if (!rows.has_value()) return std::nullopt;
+    return std::clamp(*rows - static_cast<double>(offset_), 0.0, static_cast<double>(count_));
+  }
   std::string Details(bool /*has_run*/) const override {
     return offset_ == 0 ? fmt::format("at most {} rows", count_)
                         : fmt::format("at most {} rows behind {}", count_, offset_);
@@ -241,6 +258,14 @@ class Union final : public Operator {
   std::string_view SourceKey(size_t row) const override { return input(now_).SourceKey(row); }
 
  private:
+  std::optional<double> EstimateRows() const override {
+    std::optional<double> rows = 0;
+    for (size_t i = 0; i < inputs() && rows.has_value(); ++i) {
+      const std::optional<double> more = EstimateOf(i);
+      rows = more.has_value() ? std::optional(*rows + *more) : std::nullopt;
+    }
+    return rows;
+  }
   absl::StatusOr<bool> Produce(rows::Batch* batch) override {
     for (; now_ < inputs(); ++now_) {
       absl::StatusOr<bool> more = input(now_).Next(batch);

@@ -194,7 +194,6 @@ ProtoRowsWriter::ProtoRowsWriter(const std::vector<Type>& types) {
 }
 
 void ProtoRowsWriter::Append(const rows::Batch& batch, size_t row) {
-  last_row_at_ = bytes_.size();
   row_.clear();
   size_t bytes_max = 0;
   for (size_t i = 0; i < forms_.size(); ++i) {
@@ -209,6 +208,18 @@ void ProtoRowsWriter::Append(const rows::Batch& batch, size_t row) {
   DCHECK(static_cast<size_t>(end - at) <= bytes_max);
   bytes_.append(at, static_cast<size_t>(end - at));
   ++rows_;
+}
+
+bool LengthenFirstLength(std::string* rows) {
+  constexpr size_t kLengthAt = 1;  // behind a tag of one byte
+  constexpr size_t kLengthBytesMax = 5;
+  constexpr char kMoreFollows = static_cast<char>(0x80);
+  size_t last = kLengthAt;
+  while (((*rows)[last] & kMoreFollows) != 0) ++last;
+  if (last + 1 - kLengthAt >= kLengthBytesMax) return false;
+  (*rows)[last] = static_cast<char>((*rows)[last] | kMoreFollows);
+  rows->insert(last + 1, 1, '\0');
+  return true;
 }
 
 }  // namespace sonde::sql

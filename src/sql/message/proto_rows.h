@@ -41,18 +41,10 @@ class ProtoRowsWriter {
 
   size_t bytes() const { return bytes_.size(); }
   size_t rows() const { return rows_; }
-  // Where the last row begins, or began when the bytes were taken.
-  size_t bytes_before_last_row() const { return last_row_at_; }
   // The bytes so far; none are left.
   std::string Take() {
     rows_ = 0;
     return std::exchange(bytes_, std::string());
-  }
-  // Begins with a row that was taken before.
-  void PutBack(std::string row) {
-    bytes_ = std::move(row);
-    rows_ = 1;
-    last_row_at_ = 0;
   }
 
  private:
@@ -61,7 +53,11 @@ class ProtoRowsWriter {
   std::vector<Datum> row_;  // the one that is written
   BackwardBytes room_;      // for its bytes
   size_t rows_ = 0;
-  size_t last_row_at_ = 0;
 };
+
+// Writes the same rows in other bytes: the length of the first value takes one byte more, as protobuf lets a varint have
+// bytes that add nothing.  So rows get another checksum.  False: a length of five bytes, the longest that all readers take, is
+// there already, and the rows stay as they are.  `rows`: at least one.
+bool LengthenFirstLength(std::string* rows);
 
 }  // namespace sonde::sql

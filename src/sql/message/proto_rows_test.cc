@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/time/civil_time.h"
@@ -160,18 +161,29 @@ TEST(ProtoRows, AreTheBytesThatMessagesWouldBe) {
   }
 }
 
-TEST(ProtoRows, TakeBackTheLastRow) {
-  ProtoRowsWriter writer({TypeKind::kInt64});
-  const std::vector<int64_t> ints = {1, 300};
-  const rows::Batch batch{.rows = 2, .columns = {ColumnView::OfInts(ints)}};
-  writer.Append(batch, 0);
-  writer.Append(batch, 1);
-  const std::string bytes = writer.Take();
-  writer.PutBack(bytes.substr(writer.bytes_before_last_row()));
-  EXPECT_EQ(writer.rows(), 1u);
-  pb::ProtoRows rows;
-  ASSERT_TRUE(rows.ParseFromString(writer.Take()));
-  EXPECT_EQ(rows.ShortDebugString(), "values { int_value: 300 }");
+TEST(ProtoRows, HaveOtherBytesWithALongerLength) {
+  for (const size_t text_bytes : {size_t{0}, size_t{3}, size_t{120}, size_t{200}, size_t{20'000}}) {
+    ProtoRowsWriter writer({TypeKind::kString, TypeKind::kInt64});
+    const std::string text(text_bytes, 'x');
+    const std::vector<std::string_view> texts = {text, "b"};
+    const std::vector<int64_t> ints = {1, 300};
+    const rows::Batch batch{.rows = 2, .columns = {ColumnView::OfBytes(texts), ColumnView::OfInts(ints)}};
+    writer.Append(batch, 0);
+    writer.Append(batch, 1);
+    const std::string whole = writer.Take();
+    pb::ProtoRows expected;
+    ASSERT_TRUE(expected.ParseFromString(whole));
+    std::string longer = whole;
+    size_t times = 0;
+    while (LengthenFirstLength(&longer)) {
+      EXPECT_EQ(longer.size(), whole.size() + ++times);
+      pb::ProtoRows rows;
+      ASSERT_TRUE(rows.ParseFromString(longer));
+      EXPECT_EQ(rows.SerializeAsString(), expected.SerializeAsString());
+    }
+    EXPECT_GE(times, 2u);
+    EXPECT_EQ(longer.size(), whole.size() + times) << "a refusal changes nothing";
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace sonde::sql {
@@ -30,6 +31,22 @@ absl::StatusOr<bool> Operator::Next(rows::Batch* batch) {
   }
 }
 
+namespace {
+
+std::string EstimateText(const std::optional<double>& rows) {
+  if (!rows.has_value()) return "how many rows nobody knows";
+  // A part of a row is a row that may be there.
+  return fmt::format("about {:.0f} rows expected", std::ceil(*rows));
+}
+
+}  // namespace
+
+void Operator::Estimate() {
+  for (const auto& input : inputs_) input->Estimate();
+  estimated_rows_ = EstimateRows();
+  is_estimated_ = true;
+}
+
 void Operator::Describe(size_t depth, bool has_run, std::string* text) const {
   *text += fmt::format("{:{}}{}", "", 2 * depth, name_);
   const char* before = ": ";
@@ -41,7 +58,11 @@ void Operator::Describe(size_t depth, bool has_run, std::string* text) const {
                          std::max<int64_t>(micros, 0));
     before = "; ";
   }
-  if (const std::string details = Details(has_run); !details.empty()) *text += before + details;
+  if (const std::string details = Details(has_run); !details.empty()) {
+    *text += before + details;
+    before = "; ";
+  }
+  if (is_estimated_) *text += before + EstimateText(estimated_rows_);
   *text += '\n';
   for (const auto& input : inputs_) input->Describe(depth + 1, has_run, text);
 }

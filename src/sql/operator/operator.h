@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,7 +70,11 @@ class Operator {
 
   // --- For EXPLAIN.
   const std::string& name() const { return name_; }
+  // Finds out about how many rows each operator of the tree will give, before any is asked for one.  Reads a little of tables,
+  // for some milliseconds a table.
+  void Estimate();
   // Appends a line for each operator of the tree.  `has_run`: with rows, batches, and time (of the operator without its inputs).
+  // What was estimated stands at the end.
   void Describe(size_t depth, bool has_run, std::string* text) const;
   // The names of the operators that places depend on: "Limit(Scan())".
   virtual std::string Shape() const;
@@ -80,6 +85,12 @@ class Operator {
  protected:
   // As Next, but *batch is empty, and the batch that it gives may have no rows: then it is asked again.
   virtual absl::StatusOr<bool> Produce(rows::Batch* batch) = 0;
+  // About how many rows it will give, by the estimates of its inputs and what the plan says (sql/operator/selectivity.h);
+  // nothing: nobody knows.  Here: as many as its only input.
+  virtual std::optional<double> EstimateRows() const {
+    return inputs_.size() == 1 ? inputs_[0]->estimated_rows_ : std::nullopt;
+  }
+  std::optional<double> EstimateOf(size_t number) const { return inputs_[number]->estimated_rows_; }
   // What Describe adds: "3 ranges".
   virtual std::string Details(bool /*has_run*/) const { return {}; }
 
@@ -107,6 +118,8 @@ class Operator {
   uint64_t rows_given_ = 0;
   uint64_t batches_given_ = 0;
   Clock::duration time_{};  // with that of the inputs
+  bool is_estimated_ = false;
+  std::optional<double> estimated_rows_;
 };
 
 using OperatorPtr = std::unique_ptr<Operator>;

@@ -232,8 +232,15 @@ struct BundleUse {
   std::string etag;
 };
 
+// INSERT: where the rows of a plan go.
+struct InsertTarget {
+  FoundSeries series;
+  std::vector<SeriesColumn> columns;  // what each column of the plan is of a point: every tag, the time, some fields
+};
+
 struct BoundQuery {
   PlanPtr plan;
+  std::optional<InsertTarget> insert;  // nothing: the rows are the answer
   std::vector<OutputColumn> columns;
   std::vector<QueryParameter> parameters;  // kParameter counts these
   enum class Explain : uint8_t { kNo, kPlan, kAnalyze };

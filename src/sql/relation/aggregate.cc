@@ -17,6 +17,7 @@
 #include "sql/expression/scatter.h"
 #include "sql/function/function.h"
 #include "sql/operator/groups.h"
+#include "sql/operator/selectivity.h"
 #include "sql/relation/aggregate_input.h"
 #include "sql/relation/part_groups.h"
 #include "sql/spill/spill_rows.h"
@@ -91,6 +92,11 @@ class AggregateOperator final : public Operator {
   absl::Status SaveStates();
   // What is on disk becomes parts.
   absl::Status Split();
+  std::optional<double> EstimateRows() const override {
+    const std::optional<double> rows = EstimateOf(0);
+    if (keys_.empty()) return 1;
+    return rows.has_value() ? std::optional(*rows * kGroupsOfRows) : std::nullopt;
+  }
   std::string Details(bool has_run) const override;
 
   const Plan& plan_;

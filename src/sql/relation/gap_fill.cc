@@ -235,6 +235,8 @@ class GapFillOperator final : public Operator {
     return keys;
   }
   absl::Status BeginPartition();
+  // How wide gaps are is not known.
+  std::optional<double> EstimateRows() const override { return std::nullopt; }
   absl::StatusOr<bool> Produce(rows::Batch* batch) override;
 
   const Plan& plan_;

@@ -9,6 +9,7 @@
 
 #include "sql/expression/evaluator.h"
 #include "sql/expression/node.h"
+#include "sql/operator/selectivity.h"
 #include "sql/plan/plan_tree.h"
 #include "sql/relation/join_condition.h"
 #include "sql/relation/join_inputs.h"
@@ -75,6 +76,7 @@ class JoinOperator final : public Operator {
   void AppendRows(absl::Span<const ColumnView> columns, absl::Span<const size_t> places, rows::Batch* batch) {
     for (const ColumnView& column : columns) batch->columns.push_back(Gather(column, places, &arena_));
   }
+  std::optional<double> EstimateRows() const override;
   std::string Details(bool has_run) const override;
 
   const Plan& plan_;
@@ -302,6 +304,19 @@ absl::StatusOr<bool> JoinOperator::Produce(rows::Batch* batch) {
   has_left_ = false;
   if (keeps_left_) GiveLeftWithoutMatch(batch);
   return true;
+}
+
+// A row of the larger side finds one row with its key; without keys every pair is met.
+std::optional<double> JoinOperator::EstimateRows() const {
+  const std::optional<double> left = EstimateOf(0);
+  const std::optional<double> right = EstimateOf(1);
+  if (plan_.asof && left.has_value()) return left;
+  if (!left.has_value() || !right.has_value()) return std::nullopt;
+  double rows = condition_.equal.empty() ? *left * *right : std::max(*left, *right);
+  for (const Expression* other : condition_.others) rows *= SelectivityOf(*other);
+  if (keeps_left_) rows = std::max(rows, *left);
+  if (keeps_right_) rows = std::max(rows, *right);
+  return rows;
 }
 
 std::string JoinOperator::Details(bool has_run) const {

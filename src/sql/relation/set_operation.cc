@@ -11,6 +11,7 @@
 #include "sql/expression/evaluator.h"
 #include "sql/expression/scatter.h"
 #include "sql/operator/groups.h"
+#include "sql/operator/selectivity.h"
 #include "sql/spill/spill_rows.h"
 
 namespace sonde::sql {
@@ -52,6 +53,11 @@ class SetOperation final : public Operator {
     return types;
   }
 
+  // At most as many as the first input.
+  std::optional<double> EstimateRows() const override {
+    const std::optional<double> rows = EstimateOf(0);
+    return rows.has_value() && plan_.set_is_distinct ? std::optional(*rows * kGroupsOfRows) : rows;
+  }
   absl::StatusOr<bool> Produce(rows::Batch* batch) override;
   void Begin(Part part);
   absl::Status ReadSecond();

@@ -74,6 +74,11 @@ class Sort final : public Operator {
     return sorter_->Add(columns, in.rows);
   }
 
+  std::optional<double> EstimateRows() const override {
+    const std::optional<double> rows = EstimateOf(0);
+    if (!rows.has_value()) return std::nullopt;
+    return std::min(*rows, static_cast<double>(rows_max_));
+  }
   std::string Details(bool has_run) const override {
     std::string text;
     for (const SortKey& key : plan_.sort) {

@@ -40,6 +40,8 @@ class Unnest final : public Operator {
     uint64_t items = 0;  // of the row, which were given
   };
 
+  // How long arrays are is not known.
+  std::optional<double> EstimateRows() const override { return std::nullopt; }
   absl::StatusOr<bool> Produce(rows::Batch* batch) override;
   // Makes the next batch of the input the one at hand.
   absl::StatusOr<bool> NextInput();

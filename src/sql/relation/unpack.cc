@@ -54,6 +54,8 @@ class Unpack final : public Operator {
     int64_t time_micros = 0;  // the last that was given of it
   };
 
+  // How many times a row has is not known.
+  std::optional<double> EstimateRows() const override { return std::nullopt; }
   absl::StatusOr<bool> Produce(rows::Batch* batch) override;
   // Finds the points of a row, in the order of their times.
   absl::Status FindPoints(size_t row);

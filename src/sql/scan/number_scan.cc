@@ -104,6 +104,7 @@ class NumberScan final : public Operator {
     ScanCounts counts = counts_taken_;
     return counts += source_->counts();
   }
+  std::optional<double> EstimateRows() const override { return EstimateScan(scan_, state()); }
   std::string Details(bool has_run) const override {
     const absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan_, state(), std::nullopt);
     if (!ranges.ok()) return std::string(ranges.status().message());

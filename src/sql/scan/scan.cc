@@ -79,6 +79,7 @@ class Scan final : public Operator {
     taken_.cells_seen += std::exchange(stats.cells_seen, 0);
     value_bytes_ += std::exchange(static_cast<Scan*>(other)->value_bytes_, 0);
   }
+  std::optional<double> EstimateRows() const override { return EstimateScan(scan_, state()); }
   std::string Details(bool has_run) const override;
 
   const Plan::Scan& scan_;

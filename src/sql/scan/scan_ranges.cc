@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/varint.h"
 #include "sql/plan/key_ranges.h"
+#include "table/range_estimate.h"
 
 namespace sonde::sql {
 namespace {
@@ -53,6 +54,16 @@ absl::StatusOr<std::vector<RowRange>> ScanRanges(const Plan::Scan& scan, const E
     rest.start = start->takes_key ? start->key : Successor(start->key);
   }
   return ClipRanges(*ranges, rest);
+}
+
+std::optional<double> EstimateScan(const Plan::Scan& scan, const ExecutionState& state) {
+  const absl::StatusOr<std::vector<RowRange>> ranges = ScanRanges(scan, state, std::nullopt);
+  if (!ranges.ok()) return std::nullopt;
+  const absl::StatusOr<std::optional<RangeEstimate>> estimate =
+      EstimateRanges(&state.tables->engine(), scan.table->id, *ranges);
+  // What keeps the engine from telling will keep the scan from reading, which says so.
+  if (!estimate.ok() || !estimate->has_value()) return std::nullopt;
+  return (*estimate)->rows;
 }
 
 std::string ScanText(const Plan::Scan& scan, const std::vector<RowRange>& ranges,

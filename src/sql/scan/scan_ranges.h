@@ -34,6 +34,8 @@ void PutScanStart(const std::optional<ScanStart>& start, std::string* place);
 // In normal form; nothing of `start`: all of them.
 absl::StatusOr<std::vector<RowRange>> ScanRanges(const Plan::Scan& scan, const ExecutionState& state,
                                                  const std::optional<ScanStart>& start);
+// About how many rows a scan will read (table/range_estimate.h); nothing: nobody knows.
+std::optional<double> EstimateScan(const Plan::Scan& scan, const ExecutionState& state);
 // How much a scan has read.
 struct ScanCounts {
   int64_t rows = 0;

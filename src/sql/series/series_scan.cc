@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,11 +11,13 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "model/row_range.h"
 #include "series/query/point_stream.h"
 #include "series/query/query.h"
 #include "sql/series/point_columns.h"
 #include "sql/series/point_selection.h"
 #include "table/local_tables.h"
+#include "table/range_estimate.h"
 
 namespace sonde::sql {
 namespace {
@@ -64,6 +67,25 @@ class SeriesOperator : public Operator {
     std::string text = fmt::format("{} {}", scan_.series.known->schema.name, TablesText(stats));
     if (!has_run) return text + RangesOfStats(stats);
     return text + fmt::format(", {} rows and {} cells read", stats.rows_read, stats.cells_read);
+  }
+
+  // About how many rows the ranges have; nothing: nobody knows.
+  std::optional<double> EstimateRowsOfTables(const series::QueryStats& stats) const {
+    Tables& tables = *state().tables;
+    double rows = 0;
+    auto next = stats.ranges.begin();
+    for (const series::QueryStats::TableRead& read : stats.tables) {
+      const std::vector<RowRange> ranges(next, next + static_cast<std::ptrdiff_t>(read.ranges));
+      next += static_cast<std::ptrdiff_t>(read.ranges);
+      const absl::StatusOr<TableSchemaRef> table =
+          tables.catalog().Find(fmt::format("{}/tables/{}", scan_.series.instance, read.table));
+      if (!table.ok()) continue;  // nothing has been written to it
+      const absl::StatusOr<std::optional<RangeEstimate>> estimate =
+          EstimateRanges(&tables.engine(), (*table)->id, NormalizeRanges(ranges));
+      if (!estimate.ok() || !estimate->has_value()) return std::nullopt;
+      rows += (*estimate)->rows;
+    }
+    return rows;
   }
 
   const Plan::SeriesScan& scan_;
@@ -141,6 +163,7 @@ class PointScan final : public SeriesOperator {
     rows_of_parts_ += stats.rows_read;
     cells_of_parts_ += stats.cells_read;
   }
+  std::optional<double> EstimateRows() const override;
   std::string Details(bool has_run) const override {
     if (selection_.is_empty) return "no points";
     series::QueryStats stats;
@@ -164,6 +187,26 @@ class PointScan final : public SeriesOperator {
   int64_t rows_of_parts_ = 0;  // of other threads
   int64_t cells_of_parts_ = 0;
 };
+
+// The first piece says how many points there are in a row, and the tables how many rows there are.
+std::optional<double> PointScan::EstimateRows() const {
+  if (selection_.is_empty) return 0;
+  const absl::StatusOr<std::unique_ptr<series::PointStream>> stream = Open();
+  if (!stream.ok()) return std::nullopt;
+  double points = 0;
+  series::QueryStats stats;
+  for (rows::Batch batch; true; points += static_cast<double>(batch.rows)) {
+    const absl::StatusOr<bool> more = (*stream)->Next(&batch);
+    if (!more.ok()) return std::nullopt;
+    if (!*more) return points;
+    if ((*stream)->stats().requests > 1) break;
+    stats = (*stream)->stats();
+  }
+  if (stats.rows_read == 0) return std::nullopt;
+  const std::optional<double> rows = EstimateRowsOfTables(stats);
+  return rows.has_value() ? std::optional(points * *rows / static_cast<double>(stats.rows_read))
+                          : std::nullopt;
+}
 
 // The newest points of each series: all are found before the first is given.
 class NewestScan final : public SeriesOperator {
@@ -215,6 +258,8 @@ class NewestScan final : public SeriesOperator {
     return true;
   }
 
+  // How many series there are is not known.
+  std::optional<double> EstimateRows() const override { return std::nullopt; }
   std::string Details(bool has_run) const override {
     std::string text = fmt::format("newest {} of each series, ", *selection_.query.latest);
     if (has_run) return text + DetailsOf(stats_, true);

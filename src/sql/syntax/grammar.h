@@ -55,6 +55,11 @@ class Grammar {
   };
 
   // --- statement.cc
+  // Whether it is INSERT INTO series.NAME: no other table takes rows.
+  bool BeginsInsert() const;
+  std::unique_ptr<InsertInto> Insert();
+  // What may stand behind any statement.
+  std::unique_ptr<Statement> FinishStatement(std::unique_ptr<Statement> statement);
   void RefuseOtherStatement();
   std::string_view NameOfObjectStatement() const;
 

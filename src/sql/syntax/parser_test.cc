@@ -139,6 +139,12 @@ TEST(Parser, SetsPositions) {
 
 TEST(Parser, NamesOtherStatements) {
   ExpectErrors({
+      {"INSERT INTO series.s (a) VALUES ()", "Syntax error: Unexpected \")\" [at 1:34]"},
+      {"INSERT INTO series.s (a b) VALUES (1)",
+       "Syntax error: Expected \",\" but got identifier \"b\" [at 1:25]"},
+      {"INSERT INTO series.s (a) VALUES (1) (2)",
+       "Syntax error: Expected end of input but got \"(\" [at 1:37]"},
+      {"@{a = 1} INSERT INTO series.s VALUES (1)", "INSERT takes no hints before it [at 1:10]"},
       {"INSERT INTO t VALUES (1)", "Statement not supported: InsertStatement [at 1:1]"},
       {"  update t SET a = 1", "Statement not supported: UpdateStatement [at 1:3]"},
       {"DELETE FROM t", "Statement not supported: DeleteStatement [at 1:1]"},

@@ -65,7 +65,24 @@ void Printer::Alias(std::string_view alias) {
 void Printer::Whole(const Statement& statement) {
   if (statement.explain == Statement::Explain::kPlan) Add("EXPLAIN ");
   if (statement.explain == Statement::Explain::kAnalyze) Add("EXPLAIN ANALYZE ");
-  OneQuery(*statement.query);
+  if (statement.insert != nullptr) Insert(*statement.insert);
+  if (statement.query != nullptr) OneQuery(*statement.query);
+}
+
+void Printer::Insert(const InsertInto& insert) {
+  Add("INSERT INTO ");
+  Dotted(insert.into);
+  if (!insert.columns.empty()) {
+    Add(" (");
+    List(insert.columns, [&](const InsertInto::Column& column) { Name(column.name); });
+    Add(")");
+  }
+  Add(insert.rows.empty() ? " " : " VALUES ");
+  List(insert.rows, [&](const InsertInto::Row& row) {
+    Add("(");
+    Expressions(row.values);
+    Add(")");
+  });
 }
 
 void Printer::OneQuery(const Query& query) {

@@ -70,6 +70,7 @@ class Printer {
   void NullsMark(const OrderItem& item);
 
   // --- printer.cc
+  void Insert(const InsertInto& insert);
   void Body(const Query& query);
   void Primary(const Query& query);
   void Input(const Query& query);

@@ -54,6 +54,10 @@ TEST(Printer, PrintsSelect) {
       {"(SELECT 1 INTERSECT DISTINCT SELECT 2) UNION ALL SELECT 3"},
       {"EXPLAIN SELECT 1"},
       {"EXPLAIN ANALYZE FROM t"},
+      {"insert series.s values (1, 'a'), (@p, NULL);", "INSERT INTO series.s VALUES (1, 'a'), (@p, NULL)"},
+      {"EXPLAIN INSERT INTO series.s (a, `b c`) SELECT 1, 2 UNION ALL SELECT x, y FROM t"},
+      {"INSERT INTO series.s (a, `b c`) (SELECT 1, 2)"},
+      {"INSERT INTO series.s (FROM t)"},
   });
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sql/syntax/grammar.h"
+#include "sql/syntax/words.h"
 
 namespace sonde::sql {
 namespace {
@@ -71,13 +72,54 @@ std::unique_ptr<Statement> Grammar::WholeStatement() {
     std::vector<Hint> more = Hints();
     std::move(more.begin(), more.end(), std::back_inserter(hints));
   }
+  if (BeginsInsert()) {
+    if (!hints.empty()) tokens_.Fail(tokens_.position(), "INSERT takes no hints before it");
+    statement->insert = Insert();
+    if (!statement->insert->rows.empty()) return FinishStatement(std::move(statement));
+  }
   RefuseOtherStatement();
   statement->query = QueryBody();
   std::move(statement->query->hints.begin(), statement->query->hints.end(), std::back_inserter(hints));
   statement->query->hints = std::move(hints);
+  return FinishStatement(std::move(statement));
+}
+
+std::unique_ptr<Statement> Grammar::FinishStatement(std::unique_ptr<Statement> statement) {
   tokens_.Take(";");
   if (!tokens_.Is(Token::Kind::kEnd)) tokens_.FailUnexpected({"end of input"});
   return statement;
+}
+
+bool Grammar::BeginsInsert() const {
+  if (!tokens_.Is("INSERT")) return false;
+  const size_t name = tokens_.Is("INTO", 1) ? 2 : 1;
+  return IsSameWord(tokens_.Raw(tokens_.Peek(name)), "series") && tokens_.Is(".", name + 1);
+}
+
+std::unique_ptr<InsertInto> Grammar::Insert() {
+  auto insert = std::make_unique<InsertInto>();
+  insert->position = tokens_.position();
+  tokens_.Skip();
+  tokens_.Take("INTO");
+  insert->into = DottedPath();
+  // A query may begin with a parenthesis, too.
+  if (tokens_.Is("(") && !OpensQuery()) {
+    tokens_.Skip();
+    List([&] {
+      const Position position = tokens_.position();
+      insert->columns.push_back({tokens_.TakeName(), position});
+    });
+    tokens_.Expect(")", {","});
+  }
+  if (!tokens_.Take("VALUES")) return insert;
+  List([&] {
+    InsertInto::Row& row = insert->rows.emplace_back();
+    row.position = tokens_.position();
+    tokens_.Expect("(");
+    List([&] { row.values.push_back(Expression()); });
+    tokens_.Expect(")", {","});
+  });
+  return insert;
 }
 
 ExprPtr Grammar::WholeExpression() {

@@ -20,7 +20,15 @@ std::string Dumper::Of(const Statement& statement) {
   if (statement.explain != Statement::Explain::kNo) {
     dumper.Add(statement.explain == Statement::Explain::kPlan ? "explain " : "analyze ");
   }
-  dumper.OneQuery(*statement.query);
+  if (statement.insert != nullptr) {
+    dumper.Texts("insert into", statement.insert->into.parts);
+    for (const InsertInto::Column& column : statement.insert->columns) dumper.Texts("column", {column.name});
+    for (const InsertInto::Row& row : statement.insert->rows) {
+      dumper.Add(" row");
+      for (const ExprPtr& value : row.values) dumper.One(*value);
+    }
+  }
+  if (statement.query != nullptr) dumper.OneQuery(*statement.query);
   return dumper.text_;
 }
 

@@ -282,10 +282,27 @@ struct Query {
   std::vector<PipeOperator> pipes;
 };
 
+// INSERT INTO into (columns) VALUES (...), ..., or a query.
+struct InsertInto {
+  struct Column {
+    std::string name;
+    Position position;
+  };
+  struct Row {
+    std::vector<ExprPtr> values;
+    Position position;
+  };
+  Path into;
+  std::vector<Column> columns;  // none: all, in the order of *
+  std::vector<Row> rows;        // of VALUES; none: Statement::query gives them
+  Position position;
+};
+
 struct Statement {
   enum class Explain : uint8_t { kNo, kPlan, kAnalyze };
   Explain explain = Explain::kNo;
-  QueryPtr query;
+  std::unique_ptr<InsertInto> insert;  // null: the statement is a query
+  QueryPtr query;                      // null: of INSERT ... VALUES
 };
 
 }  // namespace sonde::sql

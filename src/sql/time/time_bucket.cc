@@ -19,8 +19,9 @@
 namespace sonde::sql {
 namespace {
 
-constexpr int64_t kOriginDays = -7'305;              // 1950-01-01, a Sunday
-constexpr int64_t kOriginDaysOfTimeBucket = 10'959;  // 2000-01-03, a Monday
+constexpr int64_t kOriginDays = -7'305;                      // 1950-01-01, a Sunday
+constexpr int64_t kOriginDaysOfTimeBucket = 10'959;          // 2000-01-03, a Monday
+constexpr int64_t kOriginDaysOfMonthsOfTimeBucket = 10'957;  // 2000-01-01
 
 absl::Status LeavesInterval(std::string_view field, absl::int128 value, absl::int128 bound) {
   return absl::OutOfRangeError(fmt::format("Interval field {} '{}' is out of range -{} to {}", field,
@@ -161,30 +162,54 @@ absl::StatusOr<int64_t> DateBucketSince1950(Call& call, int64_t days, int64_t co
   return DateBucket(call, days, count, part, kOriginDays);
 }
 
-// Functions of other databases, which have the width in front.
-template <int64_t kOrigin>
+// Functions of other databases, which have the width in front.  Unlike GoogleSQL they put timestamps into months, too.
+
+bool IsOfMonths(const absl::StatusOr<BucketInterval>& width) { return width.ok() && width->months != 0; }
+
+absl::StatusOr<int64_t> TimestampBucketOfMonths(const BucketInterval& width, int64_t micros,
+                                                int64_t origin_days) {
+  if (absl::Status status = CheckNotNegative(width.months); !status.ok()) return status;
+  const std::optional<int64_t> start =
+      StartOfMonths(FloorDivide(micros, kMicrosPerDay), width.months, origin_days);
+  if (start.has_value() && IsDate(*start)) return *start * kMicrosPerDay;
+  return absl::OutOfRangeError(fmt::format("Bucket for {} is outside of timestamp range",
+                                           TimestampTextIn(absl::UTCTimeZone(), micros)));
+}
+
+// Where a bucket begins if the call does not say: in days since 1970.
+struct Origins {
+  int64_t of_days = 0;
+  int64_t of_months = 0;
+};
+
+template <Origins kOrigins>
 absl::StatusOr<int64_t> WidthThenTimestamp(Call& call, int64_t count, std::string_view part, int64_t micros) {
-  return TimestampBucket(call, micros, count, part, kOrigin * kMicrosPerDay);
+  const absl::StatusOr<BucketInterval>& width = WidthFor(call, count, part);
+  if (IsOfMonths(width)) return TimestampBucketOfMonths(*width, micros, kOrigins.of_months);
+  return TimestampBucket(call, micros, count, part, kOrigins.of_days * kMicrosPerDay);
 }
 absl::StatusOr<int64_t> WidthThenTimestampFrom(Call& call, int64_t count, std::string_view part,
                                                int64_t micros, int64_t origin) {
+  const absl::StatusOr<BucketInterval>& width = WidthFor(call, count, part);
+  if (IsOfMonths(width)) return TimestampBucketOfMonths(*width, micros, FloorDivide(origin, kMicrosPerDay));
   return TimestampBucket(call, micros, count, part, origin);
 }
-template <int64_t kOrigin>
+template <Origins kOrigins>
 absl::StatusOr<int64_t> WidthThenDate(Call& call, int64_t count, std::string_view part, int64_t days) {
-  return DateBucket(call, days, count, part, kOrigin);
+  return DateBucket(call, days, count, part,
+                    IsOfMonths(WidthFor(call, count, part)) ? kOrigins.of_months : kOrigins.of_days);
 }
 absl::StatusOr<int64_t> WidthThenDateFrom(Call& call, int64_t count, std::string_view part, int64_t days,
                                           int64_t origin) {
   return DateBucket(call, days, count, part, origin);
 }
 
-template <int64_t kOrigin>
+template <Origins kOrigins>
 std::vector<Overload> OverloadsWithWidthInFront() {
   return {
-      Extension(Scalar("(INTERVAL, TIMESTAMP) -> TIMESTAMP", RowKernel<WidthThenTimestamp<kOrigin>>)),
+      Extension(Scalar("(INTERVAL, TIMESTAMP) -> TIMESTAMP", RowKernel<WidthThenTimestamp<kOrigins>>)),
       Extension(Scalar("(INTERVAL, TIMESTAMP, TIMESTAMP) -> TIMESTAMP", RowKernel<WidthThenTimestampFrom>)),
-      Extension(Scalar("(INTERVAL, DATE) -> DATE", RowKernel<WidthThenDate<kOrigin>>)),
+      Extension(Scalar("(INTERVAL, DATE) -> DATE", RowKernel<WidthThenDate<kOrigins>>)),
       Extension(Scalar("(INTERVAL, DATE, DATE) -> DATE", RowKernel<WidthThenDateFrom>))};
 }
 
@@ -192,20 +217,26 @@ std::vector<Overload> OverloadsWithWidthInFront() {
 
 Function TimeBucketFunction() {
   return {.name = "TIME_BUCKET",
-          .overloads = OverloadsWithWidthInFront<kOriginDaysOfTimeBucket>(),
+          .overloads = OverloadsWithWidthInFront<Origins{.of_days = kOriginDaysOfTimeBucket,
+                                                         .of_months = kOriginDaysOfMonthsOfTimeBucket}>(),
           .meaning =
               "TIMESTAMP_BUCKET as Timescale and DuckDB have it: the width comes first, and one bucket "
-              "begins at 2000-01-03 00:00:00 UTC if there is no origin.",
-          .examples = {"TIME_BUCKET(INTERVAL 1 WEEK, TIMESTAMP '2020-01-01 12:34:56')"}};
+              "begins at 2000-01-03 00:00:00 UTC if there is no origin.  Months, quarters and years are "
+              "those of the calendar in UTC, counted from 2000-01-01 or from the date of the origin.",
+          .examples = {"TIME_BUCKET(INTERVAL 1 WEEK, TIMESTAMP '2020-01-01 12:34:56')",
+                       "TIME_BUCKET(INTERVAL 3 MONTH, TIMESTAMP '2020-05-15 12:34:56')"}};
 }
 
 Function DateBinFunction() {
   return {.name = "DATE_BIN",
-          .overloads = OverloadsWithWidthInFront<0>(),
+          .overloads = OverloadsWithWidthInFront<Origins{}>(),
           .meaning =
               "TIMESTAMP_BUCKET as PostgreSQL and InfluxDB have it: the width comes first, and one "
-              "bucket begins at 1970-01-01 00:00:00 UTC if there is no origin.",
-          .examples = {"DATE_BIN(INTERVAL 1 WEEK, TIMESTAMP '2020-01-01 12:34:56')"}};
+              "bucket begins at 1970-01-01 00:00:00 UTC if there is no origin.  Months, quarters and years, "
+              "which PostgreSQL refuses, are those of the calendar in UTC, counted from there or from the "
+              "date of the origin.",
+          .examples = {"DATE_BIN(INTERVAL 1 WEEK, TIMESTAMP '2020-01-01 12:34:56')",
+                       "DATE_BIN(INTERVAL 5 MONTH, TIMESTAMP '2020-05-15 12:34:56')"}};
 }
 
 Function TimestampBucketFunction() {

@@ -206,7 +206,11 @@ class Refusals {
 
 absl::Status RefuseInView(const Statement& statement, std::string_view text) {
   if (statement.explain != Statement::Explain::kNo) {
-    return ErrorAt(text, statement.query->position, "A materialized view cannot have EXPLAIN");
+    const Position at = statement.insert != nullptr ? statement.insert->position : statement.query->position;
+    return ErrorAt(text, at, "A materialized view cannot have EXPLAIN");
+  }
+  if (statement.insert != nullptr) {
+    return ErrorAt(text, statement.insert->position, "Statement not supported: InsertStatement");
   }
   return Refusals(text).CheckView(*statement.query);
 }

@@ -144,20 +144,14 @@ absl::StatusOr<bool> ResultStream::FillFromExecution() {
 
 void ResultStream::TakeBatch(bool is_end) {
   OutgoingBatch& batch = outgoing_.emplace();
-  const size_t rows = writer_.rows();
+  batch.rows = writer_.rows();
   batch.bytes = writer_.Take();
   batch.checksum = Crc32c(batch.bytes);
-  if (batch.checksum == 0 && rows > 1) {
-    // One client takes a checksum of 0 for none: the last row comes in the next batch.
-    writer_.PutBack(batch.bytes.substr(writer_.bytes_before_last_row()));
-    batch.bytes.resize(batch.bytes.size() - writer_.bytes());
-    batch.checksum = Crc32c(batch.bytes);
-    is_end = false;
-  }
-  batch.rows = rows - writer_.rows();
+  // One client takes a checksum of 0 for none.
+  while (batch.checksum == 0 && sql::LengthenFirstLength(&batch.bytes)) batch.checksum = Crc32c(batch.bytes);
   batch.is_end = is_end;
   // Only behind the last row of what the execution gave can it go on.
-  if (is_end || (row_ == batch_.rows && writer_.rows() == 0)) batch.token = TokenHere(is_end);
+  if (is_end || row_ == batch_.rows) batch.token = TokenHere(is_end);
 }
 
 std::string ResultStream::TokenHere(bool is_end) const {

@@ -377,6 +377,22 @@ func TestSqlValues(t *testing.T) {
 	expect(t, "an aggregate of no rows", f.ask("SELECT COUNT(*), MAX(_key) FROM t WHERE _key = 'c'"), "0 NULL")
 }
 
+// The bytes of this row have the checksum 0 as protobuf would write them, which one client takes for none (endBatch).
+func TestSqlChecksumOfARowIsNot0(t *testing.T) {
+	f := newFixture(t)
+	expect(t, "one row", f.ask(`SELECT b'\xb7\xe2\x2f\x8b'`), "\xb7\xe2\x2f\x8b")
+	statement, err := f.client.PrepareStatement(f.ctx, `SELECT b'\xb7\xe2\x2f\x8b' AS v`, nil)
+	check(t, err)
+	bound, err := statement.Bind(nil)
+	check(t, err)
+	check(t, bound.Execute(f.ctx, func(row bigtable.ResultRow) bool {
+		var value []byte
+		check(t, row.GetByName("v", &value))
+		expect(t, "by the client", string(value), "\xb7\xe2\x2f\x8b")
+		return true
+	}))
+}
+
 func TestSqlErrors(t *testing.T) {
 	f := newFixture(t)
 	f.write(f.createTable("t", "f"), cell{"a", "f", "q", 1, "1"})

@@ -52,6 +52,13 @@ class SqlTest {
   }
 
   @Test
+  void aRowWhoseBytesWouldHaveTheChecksum0() {
+    one(
+        run("SELECT b'\\xb7\\xe2\\x2f\\x8b' AS b"),
+        row -> assertEquals(ByteString.fromHex("b7e22f8b"), row.getBytes("b")));
+  }
+
+  @Test
   void allOfATable() {
     String table = newTable("a", "b");
     write(table, "r1", "a", "q", 1, "old");

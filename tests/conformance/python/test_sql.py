@@ -48,6 +48,10 @@ def test_history_is_an_array_of_times_and_values(ask, data_table):
     assert ask("SELECT _key, _timestamp, q FROM UNPACK((SELECT _key, f['q'] AS q FROM t(with_history => TRUE)))")[1][2] == b"old"
 
 
+def test_a_row_whose_bytes_would_have_the_checksum_0(ask, data_table):
+    assert ask(r"SELECT b'\xb7\xe2\x2f\x8b'") == [(b"\xb7\xe2\x2f\x8b",)]
+
+
 def test_parameters_of_each_type(ask, data_table):
     write(data_table, ("a", "f", "q", 1, b"7"))
     parameters = {"bytes": b"a", "text": "x", "int": 7, "float": 1.5, "bool": True, "time": MILLENNIUM,
