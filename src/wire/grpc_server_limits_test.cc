@@ -159,8 +159,12 @@ TEST_F(GrpcServerQueryLimitsTest, AConnectionHasAShareOfTheReads) {
   const std::string prepared = Prepare("SELECT * FROM " + Rows(10));
   std::vector<Reader> readers;
   for (int i = 0; i < 40; ++i) readers.push_back(Execute(prepared));
-  ASSERT_TRUE(Soon([&] { return server_->reads().Taken().requests == 20; }))
-      << server_->reads().Taken().requests;
+  // The memory of queries that begin counts, too: at times it leaves less room than their number does, and more are let in later.
+  ASSERT_TRUE(Soon([&] {
+    const int64_t requests = server_->reads().Taken().requests;
+    if (requests < 20) readers.push_back(Execute(prepared));
+    return requests == 20;
+  })) << server_->reads().Taken().requests;
   Reader another = Execute(prepared);
   EXPECT_EQ(ReadAll(another), 0);
   ExpectBusy(another->Finish(),
