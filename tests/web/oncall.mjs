@@ -6,7 +6,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
-import { json, launchBrowser, startServer } from "./server.mjs";
+import { consoleOf, json, launchBrowser, runTests, startServer } from "./server.mjs";
 
 const binary = path.resolve(process.argv[2]);
 const option = process.argv.indexOf("--screenshots");
@@ -162,7 +162,7 @@ test("nobody is shut out", async () => {
 });
 
 // ---- the run
-const problems = [];
+let problems = [];
 const { server, page: address } = await startServer(binary, work);
 base = address;
 let failures = 0;
@@ -171,19 +171,8 @@ try {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, permissions: ["clipboard-read", "clipboard-write"], bypassCSP: true });
   page = await context.newPage();
   page.setDefaultTimeout(10_000);
-  page.on("console", (message) => { if (message.type() === "error") problems.push(`${message.text()} ${message.location().url}`); });
-  page.on("pageerror", (error) => problems.push(String(error)));
-  for (const [name, body] of tests) {
-    if (process.env.SONDE_WEB_ONLY && !name.includes(process.env.SONDE_WEB_ONLY)) continue;
-    try {
-      await body();
-      console.log(`ok      ${name}`);
-    } catch (error) {
-      ++failures;
-      console.log(`FAILED  ${name}\n${error.stack ?? error}`);
-      await picture(`oncall-failed-${failures}`).catch(() => {});
-    }
-  }
+  problems = consoleOf(page);
+  failures = await runTests(tests, (count) => picture(`oncall-failed-${count}`));
   if (problems.length > 0) {
     ++failures;
     console.log(`FAILED  the console is silent\n${problems.join("\n")}`);

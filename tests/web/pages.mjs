@@ -6,7 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import zlib from "node:zlib";
 
-import { get, json, launchBrowser, startServer } from "./server.mjs";
+import { consoleOf, get, json, launchBrowser, runTests, startServer } from "./server.mjs";
 
 const binary = path.resolve(process.argv[2]);
 const repository = path.resolve(import.meta.dirname, "../..");
@@ -39,7 +39,7 @@ function writeWeather(file, days) {
 const tests = [];
 const test = (name, body) => tests.push([name, body]);
 let page, base, tableName;
-const problems = [];
+let problems = [];
 
 const open = async (hash) => {
   await page.goto("about:blank");
@@ -502,18 +502,8 @@ try {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true });
   page = await context.newPage();
   page.setDefaultTimeout(20_000);
-  page.on("console", (message) => { if (message.type() === "error") problems.push(`${message.text()} ${message.location().url}`); });
-  page.on("pageerror", (error) => problems.push(String(error)));
-  for (const [name, body] of tests) {
-    try {
-      const skipped = await body();
-      console.log(`${skipped ? "not run" : "ok     "} ${name}${skipped ? `: ${skipped}` : ""}`);
-    } catch (error) {
-      ++failures;
-      console.log(`FAILED  ${name}\n${error.stack ?? error}`);
-      await picture(`failed-${failures}`).catch(() => {});
-    }
-  }
+  problems = consoleOf(page);
+  failures = await runTests(tests, (count) => picture(`failed-${count}`));
   const unexpected = problems.filter((text) => {
     const at = allowed.findIndex((one) => one.test(text));
     if (at >= 0) allowed.splice(at, 1);

@@ -31,3 +31,28 @@ export const get = (url, headers = {}) => new Promise((done, fail) => http.get(u
 export const json = async (url) => JSON.parse((await get(url)).body);
 
 export const launchBrowser = () => chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+
+// The errors that a page tells its console, as they come.
+export function consoleOf(page) {
+  const problems = [];
+  page.on("console", (message) => { if (message.type() === "error") problems.push(`${message.text()} ${message.location().url}`); });
+  page.on("pageerror", (error) => problems.push(String(error)));
+  return problems;
+}
+
+// Runs tests, pairs of a name and a body, in their order, and tells of each; a body may give the reason why it was not run. SONDE_WEB_ONLY: those
+// whose names have it. Returns how many failed; `onFailure` is told each time how many so far.
+export async function runTests(tests, onFailure) {
+  let failures = 0;
+  for (const [name, body] of tests) {
+    if (process.env.SONDE_WEB_ONLY && !name.includes(process.env.SONDE_WEB_ONLY)) continue;
+    try {
+      const skipped = await body();
+      console.log(`${skipped ? "not run" : "ok     "} ${name}${skipped ? `: ${skipped}` : ""}`);
+    } catch (error) {
+      console.log(`FAILED  ${name}\n${error.stack ?? error}`);
+      await onFailure(++failures).catch(() => {});
+    }
+  }
+  return failures;
+}

@@ -5,7 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
-import { get, json, launchBrowser, startServer } from "./server.mjs";
+import { consoleOf, get, json, launchBrowser, runTests, startServer } from "./server.mjs";
 
 const binary = path.resolve(process.argv[2]);
 const option = process.argv.indexOf("--screenshots");
@@ -331,7 +331,8 @@ test("the processor's figure has no sign after a restart", async () => {
 });
 
 // ---- the run
-const problems = [], allowed = [];
+let problems = [];
+const allowed = [];
 const expected = (line) => allowed.push(line);
 const { server, page: address, endpoint } = await startServer(binary, work);
 base = address;
@@ -342,19 +343,8 @@ try {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, acceptDownloads: true, timezoneId: "America/New_York" });
   page = await context.newPage();
   page.setDefaultTimeout(10_000);
-  page.on("console", (message) => { if (message.type() === "error") problems.push(`${message.text()} ${message.location().url}`); });
-  page.on("pageerror", (error) => problems.push(String(error)));
-  for (const [name, body] of tests) {
-    if (process.env.SONDE_WEB_ONLY && !name.includes(process.env.SONDE_WEB_ONLY)) continue;
-    try {
-      await body();
-      console.log(`ok      ${name}`);
-    } catch (error) {
-      ++failures;
-      console.log(`FAILED  ${name}\n${error.stack ?? error}`);
-      await picture(`trust-failed-${failures}`).catch(() => {});
-    }
-  }
+  problems = consoleOf(page);
+  failures = await runTests(tests, (count) => picture(`trust-failed-${count}`));
   const unexpected = problems.filter((text) => !allowed.some((one) => one.test(text)));
   if (unexpected.length > 0) {
     ++failures;
