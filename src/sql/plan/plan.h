@@ -235,7 +235,8 @@ struct BundleUse {
 // INSERT: where the rows of a plan go.
 struct InsertTarget {
   FoundSeries series;
-  std::vector<SeriesColumn> columns;  // what each column of the plan is of a point: every tag, the time, some fields
+  // What each column of the plan is of a point: every tag, the time, some fields.
+  std::vector<SeriesColumn> columns;
 };
 
 struct BoundQuery {
