@@ -495,7 +495,10 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
   sql::SeriesFinder finder(&(*store)->tables());
   absl::StatusOr<std::unique_ptr<LatencyHistory>> latency =
       LatencyHistory::Open(std::filesystem::path(data_dir) / "latency", absl::ToUnixSeconds(absl::Now()));
-  if (!latency.ok()) return latency.status();
+  if (!latency.ok()) {
+    spdlog::warn("latency: nothing is kept over a restart: {}", std::string(latency.status().message()));
+    latency = LatencyHistory::Open({}, absl::ToUnixSeconds(absl::Now()));
+  }
   std::optional<RepeatedWork> latency_ticks(
       std::in_place, absl::Seconds(LatencyHistory::kShortStep),
       [latency = latency->get(), requests = (*server)->request_metrics()] {

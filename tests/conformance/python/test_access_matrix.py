@@ -344,7 +344,7 @@ def check_words(what, words, name):
 
 def test_the_table_has_every_method_of_the_definitions():
     assert len(METHODS) == 81 + 5 + 1 + 2
-    assert len(ROUTES) == 38
+    assert len(ROUTES) == 42
 
 
 def test_every_call_is_decided_as_the_table_says(matrix):
