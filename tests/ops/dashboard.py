@@ -79,6 +79,9 @@ def load(endpoint, http, stops):
     [cluster, *_] = instance.list_clusters()[0]
     tomorrow = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=1)
     instance.table(TABLE).backup("b", cluster_id=cluster.cluster_id, expire_time=tomorrow).create().result(timeout=60)
+    admin.instance_admin_client.create_materialized_view(
+        parent=f"projects/{PROJECT}/instances/{INSTANCE}", materialized_view_id="all",
+        materialized_view={"query": f"SELECT '*' AS _key, COUNT(*) AS n FROM {TABLE} GROUP BY _key"}).result(timeout=60)
     table = f"projects/{PROJECT}/instances/{INSTANCE}/tables/{TABLE}"
     channel = grpc.insecure_channel(endpoint)
     call = lambda name, request, answer, kind="unary_unary": getattr(channel, kind)(
