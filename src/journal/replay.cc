@@ -94,23 +94,14 @@ absl::StatusOr<ReplayReport> JournalReplay::Run(FileSystem* files, const Segment
 absl::Status JournalReplay::ApplySegment(FileSystem* files, const SegmentFile& segment) {
   const absl::StatusOr<std::unique_ptr<SegmentReader>> reader = SegmentReader::Open(files, segment.path);
   if (!reader.ok()) return reader.status();
-  if ((*reader)->journal() != place_.id || (*reader)->first() != segment.place.first) {
-    return absl::DataLossError(fmt::format("{} is damaged: it holds another segment", segment.path));
-  }
-  SegmentRecord record;
-  while (true) {
-    const absl::StatusOr<bool> more = (*reader)->Next(&record);
-    if (!more.ok()) return more.status();
-    if (!*more) break;
+  const absl::Status read = (*reader)->ReadAll(segment.place, [&](const SegmentRecord& record) {
     // What is behind `to` is read all the same: only a whole segment is as it was written.
-    if (record.position <= done_ || record.position > to_) continue;
-    if (absl::Status status = Apply(record); !status.ok()) {
-      return absl::Status(status.code(), fmt::format("{}: {}", segment.path, std::string(status.message())));
-    }
-  }
-  if ((*reader)->last() != segment.place.last) {
-    return absl::DataLossError(fmt::format("{} is damaged: it holds another segment", segment.path));
-  }
+    if (record.position <= done_ || record.position > to_) return absl::OkStatus();
+    absl::Status status = Apply(record);
+    if (status.ok()) return status;
+    return absl::Status(status.code(), fmt::format("{}: {}", segment.path, std::string(status.message())));
+  });
+  if (!read.ok()) return read;
   done_ = segment.place.last;
   return CheckNoHalf();
 }

@@ -61,19 +61,10 @@ class JournalVerifier {
   }
 
   absl::Status Read(const SegmentFile& segment, SegmentReader* reader) {
-    const auto other = [&] {
-      return absl::DataLossError(fmt::format("{} is damaged: it holds another segment", segment.path));
-    };
-    if (reader->journal() != segment.place.journal || reader->first() != segment.place.first) return other();
+    if (absl::Status status = reader->CheckHead(segment.place); !status.ok()) return status;
     if (reader->starts()) starts_.insert(segment.path);
     if (!options_.reads_data) return absl::OkStatus();
-    SegmentRecord record;
-    while (true) {
-      const absl::StatusOr<bool> more = reader->Next(&record);
-      if (!more.ok()) return more.status();
-      if (!*more) break;
-    }
-    return reader->last() == segment.place.last ? absl::OkStatus() : other();
+    return reader->ReadAll(segment.place, [](const SegmentRecord& /*record*/) { return absl::OkStatus(); });
   }
 
   // A segment that does not start a chain, without the one before it.
@@ -121,14 +112,10 @@ absl::Status CopyRecords(const Repository& repository, const SegmentFile& segmen
   const absl::StatusOr<std::unique_ptr<SegmentReader>> reader =
       SegmentReader::Open(repository.files(), segment.path);
   if (!reader.ok()) return reader.status();
-  SegmentRecord record;
-  while (true) {
-    const absl::StatusOr<bool> more = (*reader)->Next(&record);
-    if (!more.ok()) return more.status();
-    if (!*more) break;
-    if (record.position <= *reached) continue;
-    if (absl::Status status = writer->Add(record); !status.ok()) return status;
-  }
+  const absl::Status status = (*reader)->ReadAll(segment.place, [&](const SegmentRecord& record) {
+    return record.position <= *reached ? absl::OkStatus() : writer->Add(record);
+  });
+  if (!status.ok()) return status;
   *reached = std::max(*reached, segment.place.last);
   return absl::OkStatus();
 }

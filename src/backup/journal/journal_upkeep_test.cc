@@ -114,5 +114,16 @@ TEST_F(JournalUpkeepTest, DoesNotMergeOverAHole) {
   EXPECT_EQ(*MergeSegments(*repository_, kJournal), false);
 }
 
+TEST_F(JournalUpkeepTest, DoesNotMergeASegmentUnderAnotherName) {
+  for (int64_t i = 0; i < static_cast<int64_t>(kMergeCount); ++i) AddSegment(10 * i + 1, 10 * i + 10);
+  const std::string last = Segments().back().path;
+  const std::string other = JournalPath(*repository_, kJournal) + "/" +
+                            SegmentName(10 * (kMergeCount - 1) + 1, 10 * kMergeCount + 5);
+  ASSERT_EQ(files_.Rename(last, other), absl::OkStatus());
+  EXPECT_EQ(MergeSegments(*repository_, kJournal).status(),
+            absl::DataLossError(other + " is damaged: it holds another segment"));
+  EXPECT_EQ(Segments().size(), kMergeCount) << "nothing went";
+}
+
 }  // namespace
 }  // namespace sonde

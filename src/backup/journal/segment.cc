@@ -137,6 +137,8 @@ absl::Status SegmentReader::Damaged(std::string_view what) const {
   return absl::DataLossError(fmt::format("{} is damaged: {}", path_, what));
 }
 
+absl::Status SegmentReader::HoldsAnother() const { return Damaged("it holds another segment"); }
+
 absl::Status SegmentReader::Take(size_t count, std::string* out) {
   out->clear();
   while (out->size() < count) {
@@ -229,6 +231,22 @@ absl::StatusOr<bool> SegmentReader::Next(SegmentRecord* record) {
   if (absl::Status status = CheckOrder(*record); !status.ok()) return status;
   ++records_;
   return true;
+}
+
+absl::Status SegmentReader::CheckHead(const SegmentPlace& place) const {
+  return journal_ == place.journal && first_ == place.first ? absl::OkStatus() : HoldsAnother();
+}
+
+absl::Status SegmentReader::ReadAll(const SegmentPlace& place,
+                                    absl::FunctionRef<absl::Status(const SegmentRecord&)> take) {
+  if (absl::Status status = CheckHead(place); !status.ok()) return status;
+  SegmentRecord record;
+  while (true) {
+    const absl::StatusOr<bool> more = Next(&record);
+    if (!more.ok()) return more.status();
+    if (!*more) return last_ == place.last ? absl::OkStatus() : HoldsAnother();
+    if (absl::Status status = take(record); !status.ok()) return status;
+  }
 }
 
 }  // namespace sonde

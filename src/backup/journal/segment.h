@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "backup/repository/file_system.h"
@@ -79,6 +80,12 @@ class SegmentReader {
   int64_t first() const { return first_; }
   bool starts() const { return starts_; }
 
+  // DATA_LOSS: the head is not that of the segment of this place.
+  absl::Status CheckHead(const SegmentPlace& place) const;
+  // Reads the segment from its first record to its end, and gives each record to `take`; the first error of `take` is returned.  To be
+  // called once, and without Next.  DATA_LOSS: also if the segment does not have this place, which is only known at its end.
+  absl::Status ReadAll(const SegmentPlace& place, absl::FunctionRef<absl::Status(const SegmentRecord&)> take);
+
   // Reads the next record, whose bytes stay until the next call.  Returns false when the segment is over, and only if it is whole.
   absl::StatusOr<bool> Next(SegmentRecord* record);
 
@@ -91,6 +98,7 @@ class SegmentReader {
   SegmentReader(std::unique_ptr<InputFile> file, std::string path)
       : file_(std::move(file)), path_(std::move(path)) {}
   absl::Status Damaged(std::string_view what) const;
+  absl::Status HoldsAnother() const;
   // Takes so many bytes of the file into `out`; DATA_LOSS: it has fewer.
   absl::Status Take(size_t count, std::string* out);
   absl::Status TakeBody();

@@ -100,5 +100,33 @@ TEST_F(SegmentTest, RecordsOutOfOrderAreDamage) {
             absl::DataLossError(path_ + " is damaged: a record lies behind its last position"));
 }
 
+TEST_F(SegmentTest, IsReadOnlyAsTheSegmentOfItsPlace) {
+  ASSERT_EQ(WriteSegment(path_, 100, 120, Some()), absl::OkStatus());
+  const absl::Status another = absl::DataLossError(path_ + " is damaged: it holds another segment");
+  const auto read = [&](const SegmentPlace& place) {
+    const absl::StatusOr<std::unique_ptr<SegmentReader>> reader = SegmentReader::Open(&files_, path_);
+    return reader.ok()
+               ? (*reader)->ReadAll(place, [](const SegmentRecord& /*record*/) { return absl::OkStatus(); })
+               : reader.status();
+  };
+  EXPECT_EQ(read({kJournal, 100, 120}), absl::OkStatus());
+  EXPECT_EQ(read({kJournal, 100, 121}), another);
+  EXPECT_EQ(read({kJournal, 99, 120}), another);
+  EXPECT_EQ(read({"fedcba9876543210", 100, 120}), another);
+}
+
+TEST_F(SegmentTest, TheTakersErrorEndsTheReading) {
+  ASSERT_EQ(WriteSegment(path_, 100, 120, Some()), absl::OkStatus());
+  const absl::StatusOr<std::unique_ptr<SegmentReader>> reader = SegmentReader::Open(&files_, path_);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  int taken = 0;
+  EXPECT_EQ((*reader)->ReadAll({kJournal, 100, 120},
+                               [&](const SegmentRecord& /*record*/) {
+                                 return ++taken == 2 ? absl::CancelledError("enough") : absl::OkStatus();
+                               }),
+            absl::CancelledError("enough"));
+  EXPECT_EQ(taken, 2);
+}
+
 }  // namespace
 }  // namespace sonde
