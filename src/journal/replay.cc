@@ -72,16 +72,25 @@ absl::Status JournalReplay::OpenCatalog() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ReplayReport> JournalReplay::Run(FileSystem* files, const SegmentChain& chain) {
-  if (chain.through < to_ || to_ < place_.through_micros) {
-    return absl::OutOfRangeError(
-        fmt::format("The journal of backup and segments has the moments {} to {} us, not {}",
-                    place_.through_micros, chain.through, to_));
-  }
-  for (const SegmentFile& segment : chain.segments) {
-    if (done_ >= to_) break;
-    if (absl::Status status = ApplySegment(files, segment); !status.ok()) return status;
-  }
+absl::StatusOr<ReplayReport> JournalReplay::Run(FileSystem* files, FindChain find_chain) {
+  int chains_in_vain = 0;
+  do {
+    const absl::StatusOr<SegmentChain> chain = find_chain(done_);
+    if (!chain.ok()) return chain.status();
+    if (chain->through < to_ || to_ < place_.through_micros) {
+      return absl::OutOfRangeError(
+          fmt::format("The journal of backup and segments has the moments {} to {} us, not {}",
+                      place_.through_micros, chain->through, to_));
+    }
+    const int64_t before = done_;
+    if (absl::Status status = ApplyChain(files, *chain); !status.ok()) return status;
+    chains_in_vain = done_ == before ? chains_in_vain + 1 : 0;
+    if (done_ < to_ && chains_in_vain == kChainsMax) {
+      return absl::NotFoundError(
+          fmt::format("The segment behind {} us is listed and cannot be opened: {} listings were tried",
+                      done_, kChainsMax));
+    }
+  } while (done_ < to_);
   absl::Status status = Flush();
   if (status.ok()) status = Journal::Forget(engine_);
   if (!status.ok()) return status;
@@ -91,10 +100,19 @@ absl::StatusOr<ReplayReport> JournalReplay::Run(FileSystem* files, const Segment
   return report_;
 }
 
-absl::Status JournalReplay::ApplySegment(FileSystem* files, const SegmentFile& segment) {
-  const absl::StatusOr<std::unique_ptr<SegmentReader>> reader = SegmentReader::Open(files, segment.path);
-  if (!reader.ok()) return reader.status();
-  const absl::Status read = (*reader)->ReadAll(segment.place, [&](const SegmentRecord& record) {
+absl::Status JournalReplay::ApplyChain(FileSystem* files, const SegmentChain& chain) {
+  for (const SegmentFile& segment : chain.segments) {
+    if (done_ >= to_) break;
+    const absl::StatusOr<std::unique_ptr<SegmentReader>> reader = SegmentReader::Open(files, segment.path);
+    if (absl::IsNotFound(reader.status())) break;  // its changes are in another one by now
+    if (!reader.ok()) return reader.status();
+    if (absl::Status status = ApplySegment(segment, reader->get()); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JournalReplay::ApplySegment(const SegmentFile& segment, SegmentReader* reader) {
+  const absl::Status read = reader->ReadAll(segment.place, [&](const SegmentRecord& record) {
     // What is behind `to` is read all the same: only a whole segment is as it was written.
     if (record.position <= done_ || record.position > to_) return absl::OkStatus();
     absl::Status status = Apply(record);

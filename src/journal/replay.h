@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "backup/journal/journal_chain.h"
@@ -28,6 +29,7 @@
 namespace sonde {
 
 constexpr size_t kReplayBytesMax = size_t{8} << 20;
+constexpr int kChainsMax = 100;
 
 struct ReplayReport {
   uint64_t row_changes = 0;
@@ -41,10 +43,13 @@ class JournalReplay {
   // and nobody else uses it.
   static absl::StatusOr<std::unique_ptr<JournalReplay>> Open(Engine* engine, JournalPlace place, int64_t to);
 
+  // The chain of segments behind a position.
+  using FindChain = absl::FunctionRef<absl::StatusOr<SegmentChain>(int64_t after)>;
   // Applies the segments of the chain behind the copy; reads those that it applies to their ends.  Then the store knows no journal any
-  // more.  DATA_LOSS: a segment is damaged, or a change in it is.  OUT_OF_RANGE: `to` lies in a gap, or the chain ends before it.  After
-  // an error the store is of no use.
-  absl::StatusOr<ReplayReport> Run(FileSystem* files, const SegmentChain& chain);
+  // more.  A follower may merge segments meanwhile: if one of the chain is gone, the chain is found again behind what is applied.
+  // DATA_LOSS: a segment is damaged, or a change in it is.  OUT_OF_RANGE: `to` lies in a gap, or the chain ends before it.  NOT_FOUND:
+  // kChainsMax chains were found whose first segment was gone.  After an error the store is of no use.
+  absl::StatusOr<ReplayReport> Run(FileSystem* files, FindChain find_chain);
 
  private:
   // A change of a row whose pieces are being gathered, or that waits to be applied.
@@ -56,7 +61,9 @@ class JournalReplay {
   JournalReplay(Engine* engine, JournalPlace place, int64_t to)
       : engine_(engine), place_(std::move(place)), to_(to), done_(place_.from_micros) {}
   absl::Status OpenCatalog();
-  absl::Status ApplySegment(FileSystem* files, const SegmentFile& segment);
+  // Applies a chain as far as its segments are there.
+  absl::Status ApplyChain(FileSystem* files, const SegmentChain& chain);
+  absl::Status ApplySegment(const SegmentFile& segment, SegmentReader* reader);
   absl::Status Apply(const SegmentRecord& record);
   absl::Status ApplyPiece(const SegmentRecord& record);
   absl::Status ApplySchema(const SegmentRecord& record);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <tuple>
 
@@ -256,9 +257,34 @@ class ReplayTest : public testing::Test {
                       cut_through_.through_micros, false);
     ASSERT_TRUE(cut.ok()) << cut.status();
     if (cut->place.last <= cut_through_.through_micros) return;
-    chain_.segments.push_back({.place = cut->place, .path = cut->path});
-    chain_.through = cut_through_.through_micros = cut->place.last;
+    segments_.push_back({.place = cut->place, .path = cut->path});
+    cut_through_.through_micros = cut->place.last;
     if (cut->is_cut_short) CutAll();
+  }
+
+  // Makes one segment of segments_[first, end), and removes these.
+  void Merge(size_t first, size_t end) {
+    const std::string path = root_ + "/merged.log";
+    SegmentFile merged = segments_[first];
+    merged.path = path;
+    merged.place.last = segments_[end - 1].place.last;
+    absl::StatusOr<std::unique_ptr<OutputFile>> file = files_.CreateNew(path);
+    ASSERT_TRUE(file.ok()) << file.status();
+    const auto writer =
+        SegmentWriter::Begin(file->get(), merged.place.journal, merged.place.first, /*starts=*/false);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    for (size_t i = first; i < end; ++i) {
+      const auto reader = SegmentReader::Open(&files_, segments_[i].path);
+      ASSERT_TRUE(reader.ok()) << reader.status();
+      ASSERT_EQ((*reader)->ReadAll(segments_[i].place,
+                                   [&](const SegmentRecord& record) { return (*writer)->Add(record); }),
+                absl::OkStatus());
+    }
+    ASSERT_EQ((*writer)->Finish(merged.place.last, /*syncs=*/false), absl::OkStatus());
+    for (size_t i = first; i < end; ++i) ASSERT_EQ(files_.Remove(segments_[i].path), absl::OkStatus());
+    segments_.erase(segments_.begin() + static_cast<ptrdiff_t>(first),
+                    segments_.begin() + static_cast<ptrdiff_t>(end));
+    segments_.insert(segments_.begin() + static_cast<ptrdiff_t>(first), merged);
   }
 
   // A copy during which rows are changed.
@@ -289,10 +315,12 @@ class ReplayTest : public testing::Test {
     absl::StatusOr<std::unique_ptr<JournalReplay>> replay =
         JournalReplay::Open(engine->get(), copy->second, to);
     if (!replay.ok()) return replay.status();
-    SegmentChain chain = chain_;
-    std::erase_if(chain.segments,
-                  [&](const SegmentFile& one) { return one.place.last <= copy->second.from_micros; });
-    const absl::StatusOr<ReplayReport> report = (*replay)->Run(&files_, chain);
+    const absl::StatusOr<ReplayReport> report =
+        (*replay)->Run(&files_, [&](int64_t after) -> absl::StatusOr<SegmentChain> {
+          SegmentChain chain = ChainFrom(segments_, after);
+          if (after_chain_) after_chain_();
+          return chain;
+        });
     if (!report.ok()) return report.status();
     EXPECT_TRUE((*engine)->ReadRecords("journal/", absl::InfiniteFuture())->empty())
         << "a restored store has no journal";
@@ -311,8 +339,9 @@ class ReplayTest : public testing::Test {
   std::unique_ptr<Journal> journal_;
   Model model_;
   std::vector<std::pair<std::string, JournalPlace>> copies_;
-  SegmentChain chain_;
-  JournalPlace cut_through_;  // through_micros: what has been cut
+  std::vector<SegmentFile> segments_;  // as ListSegments gives them
+  std::function<void()> after_chain_;  // when a chain was found
+  JournalPlace cut_through_;           // through_micros: what has been cut
   int cuts_ = 0;
 };
 
@@ -414,7 +443,7 @@ TEST_F(ReplayTest, NamesADamagedSegment) {
   for (int i = 0; i < 20; ++i) ChangeRow(NameOf(0), &model_.tables[NameOf(0)]);
   clock_.Advance(100);
   CutAll();
-  const std::string path = chain_.segments.back().path;
+  const std::string path = segments_.back().path;
   const std::string whole = *ReadFile(&files_, path, 16 << 20);
   for (int i = 0; i < 10; ++i) {
     std::string flipped = whole;
@@ -425,6 +454,42 @@ TEST_F(ReplayTest, NamesADamagedSegment) {
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
     EXPECT_NE(status.message().find(path), std::string::npos) << status;
   }
+}
+
+// As a follower does: the new segment is there before the others go.
+TEST_F(ReplayTest, GoesOnWithTheMergedSegmentWhenOthersAreGone) {
+  Create(NameOf(0));
+  Copy();
+  for (int segment = 0; segment < 4; ++segment) {
+    for (int i = 0; i < 20; ++i) {
+      clock_.Advance(100);
+      ChangeRow(NameOf(0), &model_.tables[NameOf(0)]);
+    }
+    clock_.Advance(100);
+    CutAll();
+  }
+  ASSERT_EQ(segments_.size(), 4U);
+  int chains = 0;
+  after_chain_ = [&] {
+    if (++chains > 1) return;
+    Merge(1, 4);
+  };
+  EXPECT_EQ(*StoreAt(clock_.NowMicros()), model_.Text());
+  EXPECT_EQ(chains, 2);
+}
+
+TEST_F(ReplayTest, ASegmentThatIsListedAndNeverThereIsAnErrorInTheEnd) {
+  Create(NameOf(0));
+  Copy();
+  clock_.Advance(100);
+  ChangeRow(NameOf(0), &model_.tables[NameOf(0)]);
+  clock_.Advance(100);
+  CutAll();
+  ASSERT_EQ(files_.Remove(segments_.back().path), absl::OkStatus());
+  int chains = 0;
+  after_chain_ = [&] { ++chains; };
+  EXPECT_EQ(StoreAt(clock_.NowMicros()).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(chains, kChainsMax);
 }
 
 }  // namespace

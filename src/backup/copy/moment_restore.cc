@@ -2,7 +2,9 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "backup/journal/journal_chain.h"
 #include "engine/rocks/rocks_engine.h"
 
 namespace sonde {
@@ -12,15 +14,20 @@ constexpr uint64_t kReadBytesPerSecondMax = uint64_t{4} << 30;  // as fast as th
 
 }  // namespace
 
-absl::StatusOr<ReplayReport> ReplayInto(const Repository& repository, const RestorableRange& base,
+absl::StatusOr<ReplayReport> ReplayInto(const Repository& repository, const JournalPlace& place,
                                         const std::string& directory, int64_t to_micros) {
   const absl::StatusOr<std::unique_ptr<RocksEngine>> engine =
       RocksEngine::Open({.data_dir = directory, .scrub_bytes_per_second_max = kReadBytesPerSecondMax});
   if (!engine.ok()) return engine.status();
   absl::StatusOr<std::unique_ptr<JournalReplay>> replay =
-      JournalReplay::Open(engine->get(), *base.manifest.journal, to_micros);
+      JournalReplay::Open(engine->get(), place, to_micros);
   if (!replay.ok()) return replay.status();
-  absl::StatusOr<ReplayReport> report = (*replay)->Run(repository.files(), base.chain);
+  const auto find_chain = [&](int64_t after) -> absl::StatusOr<SegmentChain> {
+    const absl::StatusOr<std::vector<SegmentFile>> segments = ListSegments(repository, place.id);
+    if (!segments.ok()) return segments.status();
+    return ChainFrom(*segments, after);
+  };
+  absl::StatusOr<ReplayReport> report = (*replay)->Run(repository.files(), find_chain);
   replay->reset();
   if (!report.ok()) return report;
   if (absl::Status status = (*engine)->Scrub(); !status.ok()) return status;

@@ -147,11 +147,10 @@ absl::StatusOr<std::optional<RestorableRange>> FindRestorable(const Repository& 
   const JournalPlace& place = *manifest.journal;
   const absl::StatusOr<std::vector<SegmentFile>> segments = ListSegments(repository, place.id);
   if (!segments.ok()) return segments.status();
-  SegmentChain chain = ChainFrom(*segments, place.from_micros);
+  const SegmentChain chain = ChainFrom(*segments, place.from_micros);
   if (chain.through < place.through_micros) return std::nullopt;
   RestorableRange range{.earliest = absl::FromUnixMicros(place.through_micros),
-                        .latest = absl::FromUnixMicros(chain.through),
-                        .chain = std::move(chain)};
+                        .latest = absl::FromUnixMicros(chain.through)};
   range.manifest = std::move(manifest);
   return range;
 }

@@ -56,7 +56,6 @@ SegmentChain ChainFrom(const std::vector<SegmentFile>& segments, int64_t after);
 struct RestorableRange {
   Manifest manifest;
   absl::Time earliest, latest;
-  SegmentChain chain;
 };
 // Of a backup that has a journal; nullopt: it has none.
 absl::StatusOr<std::optional<RestorableRange>> FindRestorable(const Repository& repository,

@@ -102,7 +102,8 @@ absl::Status RestoreMoment(const RestoreFlags& flags, const Repository& reposito
     absl::StatusOr<CheckedStore> result = CheckRestored(restored, base->manifest, JournalRecords::kKeep);
     if (!result.ok()) return result.status();
     checked = *result;
-    absl::StatusOr<ReplayReport> report = ReplayInto(repository, *base, restored, to_micros);
+    absl::StatusOr<ReplayReport> report =
+        ReplayInto(repository, *base->manifest.journal, restored, to_micros);
     if (report.ok()) replayed = *std::move(report);
     return report.status();
   };
