@@ -38,7 +38,8 @@ class Server:
         for line in self.process.stdout:
             if page := re.search(r"web page at (http://\S+?)/?$", line.strip()):
                 self.url = page[1]
-            if "listening on" in line:
+            if address := re.search(r"listening on (\S+:\d+)", line):
+                self.address = address[1]
                 return
         sys.exit("FAILED: the server did not start")
 
@@ -133,6 +134,29 @@ def restored_rows(sonde, repository, work, moment):
         return server.rows()
 
 
+def restore_tables(sonde, work, data, repository, server, moment, rows):
+    """Restores each table as it was at a moment beside itself: into the server's directory, through its API, and into a stopped store."""
+    stopped = work / "stopped"
+    with Server(sonde, stopped) as other:
+        other.write(0, 10)
+    check(rows, f"no table has rows at {moment}")
+    for table, before in rows.items():
+        name = table.rsplit("/", 1)[1]
+        copy = table + "-before"
+        source = ("restore", "--from", repository, "--to-time", text_of(moment), "--table", table, "--as")
+        text = run(sonde, *source, copy, "--data-dir", data)
+        check(f"restored the moment {text_of(moment)}" in text and copy in text, f"the restore printed {text}")
+        run(sonde, *source, copy + "-sent", "--address", server.address)
+        run(sonde, *source, copy, "--data-dir", stopped)
+        found = server.rows()
+        check(found[copy] == before, f"{name} of {moment} came back with other rows beside a server")
+        check(found[copy + "-sent"] == before, f"{name} of {moment} came back with other rows through the API")
+        with Server(sonde, stopped) as other:
+            check(other.rows()[copy] == before, f"{name} of {moment} came back with other rows in a stopped store")
+    text = run(sonde, *source[:5], "--table", table + "-none", "--as", "new", "--data-dir", data, status=1)
+    check("has no table" in text, text)
+
+
 def killed(sonde, work, data, repository, kills):
     """Kills follower and server in turns while there are writes; returns moments and the rows that they had."""
     journal = ("--pitr-tables", "*", "--undelete-days", "0")
@@ -211,6 +235,8 @@ def main():
             run(sonde, "backup", "verify", "--in", repository, "--read-data")
             for moment, rows in moments[1:]:
                 check(restored_rows(sonde, repository, work, moment) == rows, f"{moment} came back with other rows")
+
+            restore_tables(sonde, work, data, repository, server, *random.choice(moments[1:]))
 
             target = work / "refused"
             text = run(sonde, "restore", "--from", repository, "--to-time", "2020-01-01T00:00:00Z", "--data-dir", target, status=1)

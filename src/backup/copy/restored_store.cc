@@ -67,7 +67,7 @@ absl::StatusOr<TableSchema> ReadSchema(RocksEngine* engine, const std::string& d
   const absl::StatusOr<std::vector<Record>> records = (*copy)->ReadRecords(key, absl::InfiniteFuture());
   if (!records.ok()) return records.status();
   if (records->empty() || records->front().key != key) {
-    return absl::NotFoundError(fmt::format("The backup has no table {}", source_table));
+    return absl::NotFoundError(fmt::format("The store that is restored has no table {}", source_table));
   }
   absl::StatusOr<TableRecord> record = DecodeTableRecord(records->front().value);
   if (!record.ok()) return record.status();

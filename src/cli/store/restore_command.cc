@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -42,46 +45,26 @@ struct RestoreFlags {
   TransferFlags transfer;
 };
 
-void PrintRestored(const RestoreFlags& flags, const Manifest& manifest, nlohmann::json facts,
-                   const std::string& text) {
-  if (!flags.transfer.json) {
-    fmt::print("restored backup {} of {}: {}\n", manifest.id, MomentText(manifest.moment), text);
-    return;
-  }
-  facts["id"] = manifest.id;
-  facts["moment"] = MomentText(manifest.moment);
-  facts["bytes"] = manifest.bytes();
-  fmt::print("{}\n", facts.dump(2));
-}
+// What is restored: a backup, and with `to_micros` the journal behind it up to that moment.
+struct RestoreSource {
+  Manifest manifest;
+  std::optional<int64_t> to_micros;
 
-absl::Status RestoreStore(const RestoreFlags& flags, const Repository& repository, const Manifest& manifest,
-                          const TransferOptions& options) {
-  CheckedStore checked;
-  const auto check = [&](const std::string& restored) -> absl::Status {
-    EndProgress();
-    absl::StatusOr<CheckedStore> result = CheckRestored(restored, manifest);
-    if (result.ok()) checked = *result;
-    return result.status();
-  };
-  if (absl::Status status = RestoreBackup(repository, manifest, flags.data_dir, check, options);
-      !status.ok()) {
-    return status;
+  std::string Text() const {
+    if (!to_micros.has_value())
+      return fmt::format("backup {} of {}", manifest.id, MomentText(manifest.moment));
+    return fmt::format("the moment {} by backup {}", MomentText(absl::FromUnixMicros(*to_micros)),
+                       manifest.id);
   }
-  PrintRestored(flags, manifest,
-                {{"data_dir", flags.data_dir},
-                 {"tables", checked.tables_count},
-                 {"api_backups_left_out", checked.backups_removed}},
-                fmt::format("{} tables, {} bytes, in {}; all files were checked", checked.tables_count,
-                            manifest.bytes(), flags.data_dir));
-  if (checked.backups_removed != 0) {
-    fmt::print(stderr, "sonde restore: {} backups that were made through the API are not part of it\n",
-               checked.backups_removed);
-  }
-  return absl::OkStatus();
-}
+};
 
-// The store as it was at a moment: the newest backup before it, and the changes since then.
-absl::Status RestoreMoment(const RestoreFlags& flags, const Repository& repository) {
+// Chooses the backup: the one that is named, or the newest one, with --to-time the newest one that reaches the moment.
+absl::StatusOr<RestoreSource> FindSource(const RestoreFlags& flags, const Repository& repository) {
+  if (flags.to_time.empty()) {
+    absl::StatusOr<Manifest> manifest = repository.Find(flags.backup);
+    if (!manifest.ok()) return manifest.status();
+    return RestoreSource{.manifest = *std::move(manifest), .to_micros = std::nullopt};
+  }
   absl::Time moment;
   std::string why;
   if (!absl::ParseTime(absl::RFC3339_full, flags.to_time, &moment, &why)) {
@@ -89,49 +72,86 @@ absl::Status RestoreMoment(const RestoreFlags& flags, const Repository& reposito
         "--to-time must be a moment such as 2026-01-02T03:04:05.678Z, but is '{}'", flags.to_time));
   }
   const int64_t to_micros = absl::ToUnixMicros(moment);
-  const absl::StatusOr<RestorableRange> base =
-      FindBase(repository, absl::FromUnixMicros(to_micros), flags.backup);
-  if (!base.ok()) return base.status();
-  const absl::StatusOr<TransferOptions> options =
-      MakeTransferOptions(flags.transfer, "copied", base->manifest.bytes());
-  if (!options.ok()) return options.status();
+  absl::StatusOr<RestorableRange> range = FindBase(repository, absl::FromUnixMicros(to_micros), flags.backup);
+  if (!range.ok()) return range.status();
+  return RestoreSource{.manifest = std::move(range->manifest), .to_micros = to_micros};
+}
+
+void PrintRestored(const RestoreFlags& flags, const RestoreSource& source, nlohmann::json facts,
+                   const std::string& text) {
+  if (!flags.transfer.json) {
+    fmt::print("restored {}: {}\n", source.Text(), text);
+    return;
+  }
+  const Manifest& manifest = source.manifest;
+  facts["id"] = manifest.id;
+  facts["moment"] =
+      MomentText(source.to_micros.has_value() ? absl::FromUnixMicros(*source.to_micros) : manifest.moment);
+  facts["bytes"] = manifest.bytes();
+  fmt::print("{}\n", facts.dump(2));
+}
+
+absl::Status RestoreStore(const RestoreFlags& flags, const Repository& repository,
+                          const RestoreSource& source, const TransferOptions& options) {
+  const Manifest& manifest = source.manifest;
   CheckedStore checked;
   ReplayReport replayed;
-  const auto replay = [&](const std::string& restored) -> absl::Status {
+  const auto finish = [&](const std::string& restored) -> absl::Status {
     EndProgress();
-    absl::StatusOr<CheckedStore> result = CheckRestored(restored, base->manifest, JournalRecords::kKeep);
+    absl::StatusOr<CheckedStore> result = CheckRestored(
+        restored, manifest, source.to_micros.has_value() ? JournalRecords::kKeep : JournalRecords::kForget);
     if (!result.ok()) return result.status();
     checked = *result;
+    if (!source.to_micros.has_value()) return absl::OkStatus();
     absl::StatusOr<ReplayReport> report =
-        ReplayInto(repository, *base->manifest.journal, restored, to_micros);
+        ReplayInto(repository, *manifest.journal, restored, *source.to_micros);
     if (report.ok()) replayed = *std::move(report);
     return report.status();
   };
-  if (absl::Status status = RestoreBackup(repository, base->manifest, flags.data_dir, replay, *options);
+  if (absl::Status status = RestoreBackup(repository, manifest, flags.data_dir, finish, options);
       !status.ok()) {
     return status;
   }
-  const std::string reached = MomentText(absl::FromUnixMicros(to_micros));
-  if (flags.transfer.json) {
-    const nlohmann::json facts = {{"id", base->manifest.id},
-                                  {"moment", reached},
-                                  {"data_dir", flags.data_dir},
-                                  {"row_changes", replayed.row_changes},
-                                  {"schema_changes", replayed.schema_changes},
-                                  {"tables_of_the_backup", replayed.without_journal},
-                                  {"api_backups_left_out", checked.backups_removed}};
-    fmt::print("{}\n", facts.dump(2));
+  nlohmann::json facts = {{"data_dir", flags.data_dir}, {"api_backups_left_out", checked.backups_removed}};
+  std::string text = fmt::format("{} tables, {} bytes", checked.tables_count, manifest.bytes());
+  if (source.to_micros.has_value()) {
+    facts["row_changes"] = replayed.row_changes;
+    facts["schema_changes"] = replayed.schema_changes;
+    facts["tables_of_the_backup"] = replayed.without_journal;
+    text = fmt::format("{} changes of rows and {} of schemas", replayed.row_changes, replayed.schema_changes);
   } else {
-    fmt::print(
-        "restored the moment {} in {}: backup {}, {} changes of rows and {} of schemas; all files were "
-        "checked\n",
-        reached, flags.data_dir, base->manifest.id, replayed.row_changes, replayed.schema_changes);
+    facts["tables"] = checked.tables_count;
+  }
+  PrintRestored(flags, source, std::move(facts),
+                fmt::format("{}, in {}; all files were checked", text, flags.data_dir));
+  if (checked.backups_removed != 0) {
+    fmt::print(stderr, "sonde restore: {} backups that were made through the API are not part of it\n",
+               checked.backups_removed);
   }
   for (const std::string& table : replayed.without_journal) {
     fmt::print(stderr, "sonde restore: {} has no journal: it is as the backup of {} has it\n", table,
-               MomentText(base->manifest.moment));
+               MomentText(manifest.moment));
   }
   return absl::OkStatus();
+}
+
+// Brings the files of the backup, which were copied to `directory`, to the moment.  FAILED_PRECONDITION: the table has no journal, so
+// that it would be of another moment.
+absl::Status BringTableToMoment(const Repository& repository, const RestoreSource& source,
+                                const std::string& directory, const std::string& table) {
+  const Manifest& manifest = source.manifest;
+  if (!source.to_micros.has_value()) return absl::OkStatus();
+  const absl::StatusOr<CheckedStore> checked = CheckRestored(directory, manifest, JournalRecords::kKeep);
+  if (!checked.ok()) return checked.status();
+  const absl::StatusOr<ReplayReport> replayed =
+      ReplayInto(repository, *manifest.journal, directory, *source.to_micros);
+  if (!replayed.ok()) return replayed.status();
+  if (std::ranges::find(replayed->without_journal, table) == replayed->without_journal.end())
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(fmt::format(
+      "Table {} has no journal, so {} cannot be restored: --backup {} without --to-time restores it as "
+      "it was at {}",
+      table, MomentText(absl::FromUnixMicros(*source.to_micros)), manifest.id, MomentText(manifest.moment)));
 }
 
 // A table into the store of a directory that no server uses.
@@ -146,7 +166,7 @@ absl::Status AddToStopped(const RestoreFlags& flags, const std::string& copy, co
 }
 
 absl::Status RestoreTable(const RestoreFlags& flags, LocalTools* local, const Repository& repository,
-                          const Manifest& manifest, const TransferOptions& options) {
+                          const RestoreSource& source, const TransferOptions& options) {
   const absl::StatusOr<std::string> table = TableNameOf(flags.table);
   if (!table.ok()) return table.status();
   const absl::StatusOr<std::string> as = TableNameOf(flags.as);
@@ -161,8 +181,9 @@ absl::Status RestoreTable(const RestoreFlags& flags, LocalTools* local, const Re
   const auto copy_files = [&] {
     absl::Status status = local->files.MakeDirectory(flags.data_dir + "/snapshots");
     if (status.ok()) status = local->files.MakeDirectory(directory);
-    if (status.ok()) status = CopyBackupFiles(repository, manifest, directory, options);
+    if (status.ok()) status = CopyBackupFiles(repository, source.manifest, directory, options);
     EndProgress();
+    if (status.ok()) status = BringTableToMoment(repository, source, directory, *table);
     return status;
   };
   absl::StatusOr<std::unique_ptr<AdminClient>> server = AdminClient::Connect(flags.data_dir);
@@ -180,7 +201,7 @@ absl::Status RestoreTable(const RestoreFlags& flags, LocalTools* local, const Re
     status = AddToStopped(flags, copy, *table, *as, copy_files);
   }
   if (!status.ok()) return status;
-  PrintRestored(flags, manifest, {{"table", *table}, {"as", *as}}, fmt::format("{} as {}", *table, *as));
+  PrintRestored(flags, source, {{"table", *table}, {"as", *as}}, fmt::format("{} as {}", *table, *as));
   return absl::OkStatus();
 }
 
@@ -196,8 +217,8 @@ absl::StatusOr<std::unique_ptr<TableAccess>> Connect(const RestoreFlags& flags, 
 }
 
 // A table into a running server, through its API.  The backup's files lie below TMPDIR meanwhile.
-absl::Status SendToServer(const RestoreFlags& flags, const Repository& repository, const Manifest& manifest,
-                          const TransferOptions& options) {
+absl::Status SendToServer(const RestoreFlags& flags, const Repository& repository,
+                          const RestoreSource& source, const TransferOptions& options) {
   const absl::StatusOr<std::string> table = TableNameOf(flags.table);
   if (!table.ok()) return table.status();
   const absl::StatusOr<std::string> as = TableNameOf(flags.as);
@@ -205,9 +226,13 @@ absl::Status SendToServer(const RestoreFlags& flags, const Repository& repositor
   const absl::StatusOr<std::unique_ptr<TableAccess>> server = Connect(flags, *as);
   if (!server.ok()) return server.status();
   const absl::StatusOr<std::unique_ptr<TemporaryDirectory>> temporary =
-      CopyBelowTmpdir(repository, manifest, options);
+      CopyBelowTmpdir(repository, source.manifest, options);
   EndProgress();
   if (!temporary.ok()) return temporary.status();
+  if (absl::Status status = BringTableToMoment(repository, source, StoreBelow(**temporary), *table);
+      !status.ok()) {
+    return status;
+  }
   const absl::StatusOr<std::unique_ptr<LocalStore>> store =
       LocalStore::Open({.data_dir = StoreBelow(**temporary), .settles = false});
   if (!store.ok()) return store.status();
@@ -218,8 +243,7 @@ absl::Status SendToServer(const RestoreFlags& flags, const Repository& repositor
                 {.resumes = flags.resume, .on_progress = sending->on_progress});
   EndProgress();
   if (!sent.ok()) return sent.status();
-  PrintRestored(flags, manifest,
-                {{"table", *table}, {"as", *as}, {"rows", sent->rows}, {"cells", sent->cells}},
+  PrintRestored(flags, source, {{"table", *table}, {"as", *as}, {"rows", sent->rows}, {"cells", sent->cells}},
                 fmt::format("{} as {} at {}, {} rows and {} cells, which were read back", *table, *as,
                             flags.address, sent->rows, sent->cells));
   return absl::OkStatus();
@@ -249,22 +273,14 @@ absl::Status Restore(const RestoreFlags& flags) {
   LocalTools local;
   const absl::StatusOr<std::unique_ptr<Repository>> repository = Repository::Open(local.tools(), flags.from);
   if (!repository.ok()) return repository.status();
-  if (!flags.to_time.empty()) {
-    if (!flags.table.empty()) {
-      return absl::UnimplementedError(
-          "--to-time restores a whole store: restore into a new directory, and take the "
-          "table from a backup of that");
-    }
-    return RestoreMoment(flags, **repository);
-  }
-  const absl::StatusOr<Manifest> manifest = (*repository)->Find(flags.backup);
-  if (!manifest.ok()) return manifest.status();
+  const absl::StatusOr<RestoreSource> source = FindSource(flags, **repository);
+  if (!source.ok()) return source.status();
   const absl::StatusOr<TransferOptions> options =
-      MakeTransferOptions(flags.transfer, "copied", manifest->bytes());
+      MakeTransferOptions(flags.transfer, "copied", source->manifest.bytes());
   if (!options.ok()) return options.status();
-  if (!flags.address.empty()) return SendToServer(flags, **repository, *manifest, *options);
-  return flags.table.empty() ? RestoreStore(flags, **repository, *manifest, *options)
-                             : RestoreTable(flags, &local, **repository, *manifest, *options);
+  if (!flags.address.empty()) return SendToServer(flags, **repository, *source, *options);
+  return flags.table.empty() ? RestoreStore(flags, **repository, *source, *options)
+                             : RestoreTable(flags, &local, **repository, *source, *options);
 }
 
 }  // namespace
@@ -278,6 +294,8 @@ void AddRestoreCommand(CLI::App& app, int* exit_status) {
       "  sonde restore --from REPOSITORY --backup 20260102T030405.123456Z-0123abcd --data-dir NEW\n"
       "  sonde restore --from REPOSITORY --to-time 2026-01-02T03:04:05Z --data-dir NEW\n"
       "  sonde restore --from REPOSITORY --table t --as t-before --data-dir /var/lib/sonde\n"
+      "  sonde restore --from REPOSITORY --to-time 2026-01-02T03:04:05Z --table t --as t-before \\\n"
+      "    --data-dir /var/lib/sonde\n"
       "  sonde restore --from REPOSITORY --table t --as t-before --address db.example.com:8086 \\\n"
       "    --ca-file ca.pem --key-file key.json\n\n"
       "A whole backup goes to an empty directory.  A table goes into a store that is there, whether a server "
