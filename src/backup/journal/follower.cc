@@ -30,11 +30,14 @@ absl::StatusOr<Follower> Follower::Open(const Repository& repository, JournalSou
   if (status.ok()) status = files->MakeDirectory(JournalPath(repository, base.id));
   if (status.ok()) status = files->SyncDirectory(JournalsPath(repository));
   if (status.ok()) status = files->SyncDirectory(repository.directory());
+  // A follower that was killed may have left the name of its last segment in memory only.
+  if (status.ok()) status = files->SyncDirectory(JournalPath(repository, base.id));
   if (!status.ok()) return status;
   const absl::StatusOr<std::vector<SegmentFile>> segments = ListSegments(repository, base.id);
   if (!segments.ok()) return segments.status();
   follower.starts_ = segments->empty();
   follower.after_ = base.from_micros;
+  follower.small_count_ = segments->size();
   if (!segments->empty()) {
     follower.after_ = std::ranges::max(*segments, {}, [](const SegmentFile& segment) {
                         return segment.place.last;

@@ -61,8 +61,8 @@ class Follower {
   JournalSource* source_;
   JournalPlace base_;
   int64_t after_ = 0;
-  bool starts_ = false;  // the next segment starts a chain
-  size_t small_count_ = 0;
+  bool starts_ = false;     // the next segment starts a chain
+  size_t small_count_ = 0;  // segments since the last merge, or that were there
 };
 
 }  // namespace sonde

@@ -2,47 +2,20 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-#include <set>
-
 #include "backup/journal/journal_test_support.h"
 #include "backup/journal/journal_upkeep.h"
 
 namespace sonde {
 namespace {
 
-class FollowerTest : public JournalFilesTest, public JournalSource {
+class FollowerTest : public FollowedChangesTest {
  protected:
-  // Cuts from `changes_`, which are complete up to `now_`.
-  absl::StatusOr<CutSegment> Cut(const std::string& journal, int64_t after, bool starts) override {
-    if (after < forgotten_) return absl::OutOfRangeError("forgotten");
-    CutSegment cut{.path = root_ + "/cut", .place = {journal, after + 1, now_}};
-    std::vector<SegmentRecord> records;
-    for (auto at = changes_.upper_bound(after); at != changes_.end() && *at <= now_; ++at)
-      records.push_back({.position = *at, .table = 1, .bytes = "piece"});
-    cut.records = records.size();
-    if (absl::Status status = WriteSegment(cut.path, after + 1, now_, records, starts); !status.ok())
-      return status;
-    if (spoils_) std::filesystem::resize_file(cut.path, std::filesystem::file_size(cut.path) - 1);
-    return cut;
-  }
   Follower Open(int64_t from = 100, int64_t through = 105) {
     absl::StatusOr<Follower> follower =
         Follower::Open(*repository_, this, JournalPlace{kJournal, from, through});
     EXPECT_TRUE(follower.ok()) << follower.status();
     return *std::move(follower);
   }
-  std::vector<int64_t> Stored() {
-    std::vector<int64_t> positions;
-    const SegmentChain chain = ChainFrom(Segments(), 100);
-    for (const SegmentFile& segment : chain.segments)
-      EXPECT_EQ(ReadWhole(segment.path, &positions), absl::OkStatus());
-    return positions;
-  }
-
-  std::set<int64_t> changes_;
-  int64_t now_ = 110, forgotten_ = 0;
-  bool spoils_ = false;
 };
 
 TEST_F(FollowerTest, StoresChangesAndIsIdleWithoutThem) {

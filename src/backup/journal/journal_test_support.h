@@ -6,11 +6,13 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "backup/journal/follower.h"
 #include "backup/journal/journal_chain.h"
 #include "backup/journal/segment.h"
 #include "backup/repository/file_system.h"
@@ -112,6 +114,36 @@ class JournalFilesTest : public testing::Test {
   ManualClock clock_{absl::ToUnixMicros(absl::FromUnixSeconds(1'800'000'000))};
   SeededRandom random_{7};
   std::unique_ptr<Repository> repository_;
+};
+
+// A follower's source, whose changes are numbers.
+class FollowedChangesTest : public JournalFilesTest, public JournalSource {
+ protected:
+  // Cuts from `changes_`, which are complete up to `now_`.
+  absl::StatusOr<CutSegment> Cut(const std::string& journal, int64_t after, bool starts) override {
+    if (after < forgotten_) return absl::OutOfRangeError("forgotten");
+    CutSegment cut{.path = root_ + "/cut", .place = {journal, after + 1, now_}};
+    std::vector<SegmentRecord> records;
+    for (auto at = changes_.upper_bound(after); at != changes_.end() && *at <= now_; ++at)
+      records.push_back({.position = *at, .table = 1, .bytes = "piece"});
+    cut.records = records.size();
+    if (absl::Status status = WriteSegment(cut.path, after + 1, now_, records, starts); !status.ok())
+      return status;
+    if (spoils_) std::filesystem::resize_file(cut.path, std::filesystem::file_size(cut.path) - 1);
+    return cut;
+  }
+  // The changes that the repository has behind 100.
+  std::vector<int64_t> Stored() {
+    std::vector<int64_t> positions;
+    const SegmentChain chain = ChainFrom(Segments(), 100);
+    for (const SegmentFile& segment : chain.segments)
+      EXPECT_EQ(ReadWhole(segment.path, &positions), absl::OkStatus());
+    return positions;
+  }
+
+  std::set<int64_t> changes_;
+  int64_t now_ = 110, forgotten_ = 0;
+  bool spoils_ = false;
 };
 
 }  // namespace sonde

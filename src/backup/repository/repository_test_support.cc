@@ -16,13 +16,6 @@ namespace sonde {
 namespace {
 
 namespace fs = std::filesystem;
-using Kind = WatchedFiles::Step::Kind;
-
-std::string DirectoryOf(const std::string& path) { return fs::path(path).parent_path().native(); }
-
-bool IsNameOf(const WatchedFiles::Step& step) {
-  return step.kind == Kind::kCreate || step.kind == Kind::kMakeDirectory || step.kind == Kind::kRename;
-}
 
 }  // namespace
 
@@ -39,116 +32,6 @@ FileContents ContentsOf(const std::string& directory) {
 uint64_t NumberFromEnvironment(const char* name, uint64_t otherwise) {
   const char* const text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-class WatchedFiles::Output final : public OutputFile {
- public:
-  Output(WatchedFiles* watched, std::string path, std::unique_ptr<OutputFile> file)
-      : watched_(watched), path_(std::move(path)), file_(std::move(file)) {}
-  absl::Status Append(std::string_view bytes) override {
-    return watched_->Make({.kind = Kind::kAppend, .path = path_}, [&] { return file_->Append(bytes); });
-  }
-  absl::Status Sync() override {
-    return watched_->Make({.kind = Kind::kSync, .path = path_}, [&] { return file_->Sync(); });
-  }
-
- private:
-  WatchedFiles* const watched_;
-  const std::string path_;
-  const std::unique_ptr<OutputFile> file_;
-};
-
-absl::Status WatchedFiles::Make(const Step& step, const std::function<absl::Status()>& make) {
-  if (absl::Status status = Before(step); !status.ok()) return status;
-  if (Omits(step)) return absl::OkStatus();
-  absl::Status status = make();
-  if (status.ok()) After(step);
-  return status;
-}
-
-absl::StatusOr<std::unique_ptr<OutputFile>> WatchedFiles::Wrap(
-    const std::string& path, absl::StatusOr<std::unique_ptr<OutputFile>> file) {
-  if (!file.ok()) return file;
-  After({.kind = Kind::kCreate, .path = path});
-  return std::make_unique<Output>(this, path, *std::move(file));
-}
-
-absl::StatusOr<std::unique_ptr<OutputFile>> WatchedFiles::Create(const std::string& path) {
-  if (absl::Status status = Before({.kind = Kind::kCreate, .path = path}); !status.ok()) return status;
-  return Wrap(path, files_->Create(path));
-}
-
-absl::StatusOr<std::unique_ptr<OutputFile>> WatchedFiles::CreateNew(const std::string& path) {
-  if (absl::Status status = Before({.kind = Kind::kCreate, .path = path}); !status.ok()) return status;
-  return Wrap(path, files_->CreateNew(path));
-}
-
-absl::StatusOr<std::unique_ptr<InputFile>> WatchedFiles::Open(const std::string& path) {
-  if (absl::Status status = Before({.kind = Kind::kOpen, .path = path}); !status.ok()) return status;
-  return files_->Open(path);
-}
-
-absl::Status WatchedFiles::MakeDirectory(const std::string& path) {
-  if (files_->Look(path).ok()) return files_->MakeDirectory(path);
-  return Make({.kind = Kind::kMakeDirectory, .path = path}, [&] { return files_->MakeDirectory(path); });
-}
-
-absl::Status WatchedFiles::Rename(const std::string& from, const std::string& to) {
-  return Make({.kind = Kind::kRename, .path = to, .from = from}, [&] { return files_->Rename(from, to); });
-}
-
-absl::Status WatchedFiles::Remove(const std::string& path) {
-  return Make({.kind = Kind::kRemove, .path = path}, [&] { return files_->Remove(path); });
-}
-
-absl::Status WatchedFiles::SyncDirectory(const std::string& path) {
-  return Make({.kind = Kind::kSyncDirectory, .path = path}, [&] { return files_->SyncDirectory(path); });
-}
-
-absl::Status StepFiles::Before(const Step& step) {
-  if (step.kind == Step::Kind::kOpen) return absl::OkStatus();
-  return steps_++ == at_ ? action_() : absl::OkStatus();
-}
-
-void VolatileFiles::After(const Step& step) {
-  switch (step.kind) {
-    case Step::Kind::kAppend:
-      unsynced_.insert(step.path);
-      break;
-    case Step::Kind::kSync:
-      unsynced_.erase(step.path);
-      break;
-    case Step::Kind::kRename:
-      if (unsynced_.erase(step.from) != 0) unsynced_.insert(step.path);
-      break;
-    case Step::Kind::kRemove:
-      unsynced_.erase(step.path);
-      std::erase_if(unsynced_names_, [&](const Step& name) { return name.path == step.path; });
-      break;
-    case Step::Kind::kSyncDirectory:
-      std::erase_if(unsynced_names_, [&](const Step& name) { return DirectoryOf(name.path) == step.path; });
-      break;
-    default:
-      break;
-  }
-  if (IsNameOf(step)) unsynced_names_.push_back(step);
-}
-
-void VolatileFiles::CutPower() {
-  std::error_code ignored;
-  for (const std::string& path : unsynced_) {
-    if (fs::exists(path, ignored)) fs::resize_file(path, 0, ignored);
-  }
-  for (size_t i = unsynced_names_.size(); i-- > 0;) {
-    const Step& step = unsynced_names_[i];
-    if (step.kind == Step::Kind::kRename) {
-      fs::rename(step.path, step.from, ignored);
-    } else {
-      fs::remove_all(step.path, ignored);
-    }
-  }
-  unsynced_.clear();
-  unsynced_names_.clear();
 }
 
 void RepositoryTest::SetUp() {
