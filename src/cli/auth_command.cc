@@ -88,6 +88,13 @@ void AddPlace(CLI::App* command, AuthPlace* place) {
   command->add_flag("--json", place->json, "print the result as JSON");
 }
 
+void AddAuditLog(CLI::App* command, AuthPlace* place) {
+  command
+      ->add_option("--audit-log", place->audit_log,
+                   "the audit log that changes are written to [audit.log in the data directory]")
+      ->type_name("FILE");
+}
+
 // A command that is done with these flags.
 template <typename Flags>
 CLI::App* AddAuth(CLI::App* auth, const char* name, const char* what, const char* footer, int* exit_status,
@@ -98,6 +105,7 @@ CLI::App* AddAuth(CLI::App* auth, const char* name, const char* what, const char
     AddPlace(command, flags.get());
   } else {
     AddPlace(command, &flags->place);
+    AddAuditLog(command, &flags->place);  // those with flags of their own change the file
   }
   command->callback([flags, exit_status, run = std::move(run)] { *exit_status = AuthStatus(run(*flags)); });
   return command;

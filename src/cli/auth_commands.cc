@@ -1,19 +1,24 @@
 #include "cli/auth_commands.h"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "audit/audit_log.h"
 #include "base/text_table.h"
 #include "identity/check/file_authenticator.h"
+#include "identity/config/auth_changes.h"
 #include "identity/config/auth_edits.h"
 #include "identity/config/auth_file.h"
 #include "identity/config/member_names.h"
@@ -44,6 +49,49 @@ absl::StatusOr<std::string> PathOfFile(const AuthPlace& place) {
   return path;
 }
 
+// The user of the system who gave the command: "local:NAME", or with a number if it has no name.
+std::string LocalUser() {
+  const passwd* const entry = getpwuid(geteuid());
+  return entry != nullptr ? fmt::format("local:{}", entry->pw_name) : fmt::format("local:{}", geteuid());
+}
+
+std::string AuditLogOf(const AuthPlace& place) {
+  if (!place.audit_log.empty() || place.data_dir.empty()) return place.audit_log;
+  return (std::filesystem::path(place.data_dir) / "audit.log").string();
+}
+
+// UpdateAuthFile, and a line of the audit log for each change.
+absl::Status UpdateAudited(const AuthPlace& place, const std::string& path,
+                           const std::function<absl::Status(AuthConfig*)>& edit) {
+  const std::string audit_log = AuditLogOf(place);
+  std::unique_ptr<AuditLog> audit;
+  if (!audit_log.empty()) {
+    absl::StatusOr<std::unique_ptr<AuditLog>> opened = AuditLog::Open(audit_log);
+    if (!opened.ok()) return opened.status();
+    audit = *std::move(opened);
+  }
+  std::vector<AuthChange> changes;
+  absl::Status status = UpdateAuthFile(path, [&](AuthConfig* config) {
+    const AuthConfig before = *config;
+    absl::Status edited = edit(config);
+    if (edited.ok()) changes = ChangesBetween(before, *config);
+    return edited;
+  });
+  if (!status.ok() || audit == nullptr) return status;
+  const std::string user = LocalUser();
+  for (const AuthChange& change : changes) {
+    status.Update(audit->Write({.kind = AuditEvent::Kind::kChanged,
+                                .time = absl::Now(),
+                                .principal = user,
+                                .method = "sonde auth",
+                                .resource = change.what,
+                                .cause = change.how}));
+  }
+  if (status.ok()) return status;
+  return absl::UnavailableError(fmt::format("{} is changed, and {} lacks a line of it: {}", path, audit_log,
+                                            std::string(status.message())));
+}
+
 void SayReload(const std::string& path) {
   fmt::print(stderr, "sonde auth: {} is changed; a server that runs reads it again at SIGHUP\n", path);
 }
@@ -68,7 +116,7 @@ absl::StatusOr<std::optional<absl::Time>> ParseExpires(const std::string& text, 
 absl::Status WriteKey(const std::string& path, const CreateKeyFlags& flags,
                       const std::optional<std::string>& role, NewServiceKey* made) {
   bool is_written = false;
-  const absl::Status status = UpdateAuthFile(path, [&](AuthConfig* config) {
+  const absl::Status status = UpdateAudited(flags.place, path, [&](AuthConfig* config) {
     absl::StatusOr<NewServiceKey> key = AddServiceKey(config, flags.name, flags.project, absl::Now());
     if (!key.ok()) return key.status();
     if (role.has_value()) {
@@ -164,8 +212,9 @@ absl::Status EditBinding(const BindFlags& flags, BindingEdit edit) {
   if (!path.ok()) return path.status();
   const absl::StatusOr<std::string> member = MemberOfArgument(flags.member);
   if (!member.ok()) return member.status();
-  const absl::Status status = UpdateAuthFile(
-      *path, [&](AuthConfig* config) { return edit(config, *member, flags.role, flags.project); });
+  const absl::Status status = UpdateAudited(flags.place, *path, [&](AuthConfig* config) {
+    return edit(config, *member, flags.role, flags.project);
+  });
   if (!status.ok()) return status;
   SayReload(*path);
   if (flags.place.json) {
@@ -202,7 +251,7 @@ absl::Status AuthCreateToken(const CreateTokenFlags& flags) {
   const absl::StatusOr<std::optional<absl::Time>> expires = ParseExpires(flags.expires, now);
   if (!expires.ok()) return expires.status();
   NewStaticToken token;
-  const absl::Status status = UpdateAuthFile(*path, [&](AuthConfig* config) {
+  const absl::Status status = UpdateAudited(flags.place, *path, [&](AuthConfig* config) {
     absl::StatusOr<NewStaticToken> made = AddStaticToken(config, *member, *expires, now);
     if (made.ok()) token = *std::move(made);
     return made.status();
@@ -244,7 +293,7 @@ absl::Status AuthRevoke(const AuthPlace& place, const std::string& id) {
   const absl::StatusOr<std::string> path = PathOfFile(place);
   if (!path.ok()) return path.status();
   std::string member;
-  const absl::Status status = UpdateAuthFile(*path, [&](AuthConfig* config) {
+  const absl::Status status = UpdateAudited(place, *path, [&](AuthConfig* config) {
     absl::StatusOr<std::string> revoked = RevokeProof(config, id);
     if (revoked.ok()) member = *std::move(revoked);
     return revoked.status();

@@ -5,6 +5,9 @@
 //
 // Errors: those of identity/config/auth_file.h and auth_edits.h; INVALID_ARGUMENT: a text of the command line breaks a rule, which is
 // asked before a file is opened.
+//
+// What a command changes has lines in the audit log (audit/audit_log.h), event `changed`, method `sonde auth`, with the user of the
+// system as principal.  Errors: those of AuditLog::Open, before anything is changed.
 #pragma once
 
 #include <optional>
@@ -18,6 +21,8 @@ namespace sonde {
 struct AuthPlace {
   std::string auth;      // the file
   std::string data_dir;  // the data directory, in which it is auth.yaml
+  std::string
+      audit_log;  // empty: audit.log of the data directory; nothing is written where no data directory is given
   bool json = false;
 };
 

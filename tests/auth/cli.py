@@ -94,6 +94,38 @@ def check_files(sonde, directory):
     check(runs[-1][0] == 1 and "exists already" in runs[-1][2], "a key file is not overwritten")
 
 
+def check_audit(sonde, directory):
+    """What the commands change has lines in the audit log, also while no server runs."""
+    runner = Runner(sonde, directory)
+    log = directory / "audit.log"
+
+    def lines():
+        return [json.loads(line) for line in log.read_text().splitlines()]
+
+    for arguments in (("create-key", "a", "--out", "key.json"), ("create-token", "b", "--expires", "1d"),
+                      ("bind", "a", "roles/bigtable.reader"), ("unbind", "a", "roles/bigtable.reader")):
+        status, _, err = runner.run("auth", *arguments, "--data-dir", ".")
+        check(status == 0, f"{arguments} has status {status}: {err}")
+    check(runner.run("auth", "list", "--data-dir", ".")[0] == 0, "the file is listed")
+    found = lines()
+    check(log.stat().st_mode & 0o7777 == 0o600, "the audit log is its owner's alone")
+    check([line["cause"] for line in found] == ["added", "added", "added", "added", "removed"], f"each change has a line: {found}")
+    check(all(line["event"] == "changed" and line["method"] == "sonde auth" and line["principal"].startswith("local:") for line in found),
+          f"the lines say who did what: {found}")
+    check("serviceAccount:a@sonde.local" in found[1]["resource"] and "roles/bigtable.reader" in found[4]["resource"], f"{found}")
+    check(not TOKEN.search(log.read_text()), "no token is in the audit log")
+    before = (directory / "auth.yaml").read_text()
+    log.chmod(0o644)
+    status, _, err = runner.run("auth", "bind", "b", "roles/bigtable.user", "--data-dir", ".")
+    check(status == 1 and "audit log" in err, f"an audit log that others may read is refused: {status} {err}")
+    check((directory / "auth.yaml").read_text() == before, "and nothing is changed")
+    log.chmod(0o600)
+    status, _, err = runner.run("auth", "revoke", "none", "--data-dir", ".")
+    check(status == 1 and len(lines()) == 5, f"what fails has no line: {status} {err}")
+    check(runner.run("auth", "bind", "b", "roles/bigtable.user", "--data-dir", ".", "--audit-log", "other.log")[0] == 0, "another log")
+    check(len(lines()) == 5 and "roles/bigtable.user" in (directory / "other.log").read_text(), "the line is in the other log")
+
+
 def check_failures(sonde, directory):
     runner = Runner(sonde, directory)
     check(runner.run("auth", "create-token", "a", "--expires", "1d", "--auth", "auth.yaml")[0] == 0, "a token is made")
@@ -150,7 +182,7 @@ def main():
                                  lambda path: Runner(sonde, directory(path.stem)).block, rewrite)
         if status:
             sys.exit(status)
-        for part in (check_help, check_files, check_failures, check_killed):
+        for part in (check_help, check_files, check_audit, check_failures, check_killed):
             part(sonde, directory(part.__name__))
     print("sonde auth: help, files, failures and kills are as they must be")
 
