@@ -132,6 +132,18 @@ class ExistsQueryNode : public QueryNode {
   }
 };
 
+// The values of a subquery, and whether NULL is one of them.  (Within the class clang takes it for not default-constructible.)
+struct QueryValues {
+  struct Hash {
+    size_t operator()(const Datum& datum) const { return HashOf(datum); }
+  };
+  struct Equal {
+    bool operator()(const Datum& a, const Datum& b) const { return sql::Compare(a, b) == 0; }
+  };
+  std::unordered_set<Datum, Hash, Equal> set;
+  bool has_null = false;
+};
+
 class InQueryNode : public QueryNode {
  public:
   explicit InQueryNode(NodeMaking making) : QueryNode(std::move(making)) {
@@ -159,18 +171,6 @@ class InQueryNode : public QueryNode {
   void Forget() override { values_.reset(); }
 
  private:
-  struct Hash {
-    size_t operator()(const Datum& datum) const { return HashOf(datum); }
-  };
-  struct Equal {
-    bool operator()(const Datum& a, const Datum& b) const { return sql::Compare(a, b) == 0; }
-  };
-  // The values of the subquery, and whether NULL is one of them.
-  struct Values {
-    std::unordered_set<Datum, Hash, Equal> set;
-    bool has_null = false;
-  };
-
   // Of types whose = is the equality of GROUP BY, but for NaN.
   Datum Find(const Rows& rows, size_t row) {
     if (!values_.has_value()) {
@@ -210,7 +210,7 @@ class InQueryNode : public QueryNode {
   }
 
   ColumnView sought_;
-  std::optional<Values> values_;
+  std::optional<QueryValues> values_;
   std::vector<Type> argument_types_;
   Type result_type_ = TypeKind::kBool;
   Call::Site site_;
