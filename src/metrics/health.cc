@@ -39,6 +39,10 @@ std::vector<HealthReason> FindHealthReasons(const LargestFigure& figure, double 
   if (const double files = value("sonde_scrub_damaged_files"); files > 0)
     add(Level::kFailing, fmt::format("Damaged files: {:.0f}; the log names them", files));
 
+  if (value("sonde_view_failing") > 0)
+    add(Level::kWarning, "A materialized view is not kept: its rows are as they were");
+  if (value("sonde_view_cannot_keep_up") > 0)
+    add(Level::kWarning, "A materialized view cannot keep up with its table");
   if (value("sonde_rocksdb_write_stopped") > 0) {
     add(Level::kWarning, "Writes wait for the disk");
   } else if (value("sonde_rocksdb_delayed_write_bytes_per_second") > 0) {

@@ -47,6 +47,13 @@ TEST(HealthTest, PutsTheWorstFirst) {
                   "warning: Other machines are let in without authentication (--insecure-allow-remote)"));
 }
 
+TEST(HealthTest, TellsOfViews) {
+  EXPECT_THAT(Texts({{"sonde_view_failing", 1}, {"sonde_view_cannot_keep_up", 1}}),
+              ElementsAre("warning: A materialized view is not kept: its rows are as they were",
+                          "warning: A materialized view cannot keep up with its table"));
+  EXPECT_THAT(Texts({{"sonde_view_failing", 0}, {"sonde_view_cannot_keep_up", 0}}), IsEmpty());
+}
+
 TEST(HealthTest, TellsSizesAndTimes) {
   EXPECT_THAT(Texts({{"sonde_disk_free_bytes", 5},
                      {"sonde_disk_size_bytes", 100},

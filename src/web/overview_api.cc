@@ -15,6 +15,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "metrics/disk_parts.h"
 #include "metrics/health.h"
 #include "model/names.h"
 #include "web/http/query_reader.h"
@@ -198,7 +199,7 @@ Json KeptViews(const ServerFacts& facts) {
   return views;
 }
 
-std::string OverviewJson(const ServerFacts& facts) {
+std::string OverviewJson(const ServerFacts& facts, DiskParts* disk) {
   const int64_t now = facts.tables->clock().NowMicros() / 1'000'000;
   uint64_t bytes = 0;
   const std::vector<TableSchemaRef> tables = facts.tables->catalog().ListAll();
@@ -213,6 +214,7 @@ std::string OverviewJson(const ServerFacts& facts) {
   }
   std::vector<Figure> figures = EngineFigures(facts);
   MergeFigures(ChangeStreamFigures(facts), &figures);
+  MergeFigures(disk->Figures(absl::Now()), &figures);
   const Json json = {
       {"version", facts.version},
       {"now_seconds", now},
@@ -307,7 +309,7 @@ void WriteTables(const ServerFacts& facts, MetricText* text) {
   }
 }
 
-std::string MetricsText(const ServerFacts& facts) {
+std::string MetricsText(const ServerFacts& facts, DiskParts* disk) {
   MetricText text;
   const auto one = [&](std::string_view name, MetricKind kind, std::string_view help, double value) {
     text.Begin(name, kind, help);
@@ -330,6 +332,7 @@ std::string MetricsText(const ServerFacts& facts) {
   facts.requests->Write(&text);
   for (const Figure& figure : EngineFigures(facts)) text.Write(figure);
   for (const Figure& figure : ChangeStreamFigures(facts)) text.Write(figure);
+  for (const Figure& figure : disk->Figures(absl::Now())) text.Write(figure);
   WriteTables(facts, &text);
   if (facts.key_visualizer != nullptr) {
     one("sonde_keyviz_bytes", MetricKind::kGauge, "Bytes that the key visualizer keeps on disk.",
@@ -344,19 +347,20 @@ std::string MetricsText(const ServerFacts& facts) {
 
 void AddOverviewApi(ServerFacts facts, Router* router) {
   const auto shared = std::make_shared<const ServerFacts>(std::move(facts));
-  router->Add(
-      {"GET", "/api/v1/overview", [shared](const HttpRequest& request, HttpBody*, HttpResponse* response) {
-         if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return status;
-         response->body = OverviewJson(*shared);
-         return absl::OkStatus();
-       }});
+  const auto disk = std::make_shared<DiskParts>(shared->data_dir);
+  router->Add({"GET", "/api/v1/overview",
+               [shared, disk](const HttpRequest& request, HttpBody*, HttpResponse* response) {
+                 if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return status;
+                 response->body = OverviewJson(*shared, disk.get());
+                 return absl::OkStatus();
+               }});
   router->Add({.method = "GET",
                .path = "/metrics",
                .handler =
-                   [shared](const HttpRequest& request, HttpBody*, HttpResponse* response) {
+                   [shared, disk](const HttpRequest& request, HttpBody*, HttpResponse* response) {
                      if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return status;
                      response->content_type = "text/plain; version=0.0.4; charset=utf-8";
-                     response->body = MetricsText(*shared);
+                     response->body = MetricsText(*shared, disk.get());
                      return absl::OkStatus();
                    },
                .is_for_watchers = true});

@@ -74,6 +74,19 @@ test("the overview shows throughput, requests and storage", async () => {
   await page.waitForSelector("[data-part=engine] >> text=go through");
 });
 
+test("what is stored is told by its parts, and the sum is what the disk has", async () => {
+  const overview = await json(`${base}api/v1/overview`);
+  const parts = overview.figures.sonde_disk_used_bytes.samples, sum = parts.reduce((all, one) => all + one.value, 0);
+  assert.deepEqual(parts.map((one) => one.labels.part), ["cells", "log", "records", "history", "ballast", "copies", "other"]);
+  const used = spawnSync("du", ["-s", "-B1", overview.data_dir], { encoding: "utf8" });
+  assert.equal(used.status, 0, used.stderr);
+  const truth = Number(used.stdout.split("\t")[0]);
+  assert.ok(Math.abs(sum - truth) < 0.2 * truth, `the page says ${sum} bytes, the disk has ${truth}`);
+  await open("#/");
+  await page.waitForSelector("[data-part=disk] li");
+  assert.equal(await page.locator("[data-part=disk] li").count(), parts.filter((one) => one.value > 0).length);
+});
+
 test("a row is found by its prefix, with its history", async () => {
   await open(`#/tables?table=${encodeURIComponent(tableName)}`);
   await page.waitForSelector("table.data tbody tr");
@@ -462,7 +475,7 @@ test("the metrics are as Prometheus wants them", async () => {
     "sonde_rocksdb_write_stopped", "sonde_rocksdb_stall_seconds_total", "sonde_rocksdb_log_bytes_total", "sonde_rocksdb_compaction_written_bytes_total",
     "sonde_rocksdb_block_cache_hits_total", "sonde_settling_steps_total", "sonde_settling_waiting_bytes", "sonde_gc_cells_dropped_total", "sonde_gc_last_visit_seconds",
     'sonde_gc_visit_pages{state="done"}', "sonde_space_freed_bytes_total", "sonde_space_dead_bytes",
-    "sonde_scrub_bytes", "sonde_disk_free_bytes"]) {
+    "sonde_scrub_bytes", "sonde_disk_free_bytes", 'sonde_disk_used_bytes{part="cells"}']) {
     assert.ok(metrics.includes(name), name);
   }
   const checked = spawnSync("promtool", ["check", "metrics"], { input: metrics, encoding: "utf8" });

@@ -8,12 +8,9 @@ import { bytes, duration, micros, number } from "../format";
 import { firstSteps } from "../overview/first_steps";
 import { latencyCard } from "../overview/latency";
 import { errorsCard, runningCard } from "../overview/requests";
+import { diskBars, storedTile, tableBars, tile } from "../overview/storage";
 import { address, every, type Page } from "../page";
 import { clock } from "../time";
-
-function tile(label: string, value: string, note: string): HTMLElement {
-  return h("div", { class: "tile" }, h("span", {}, label), h("strong", {}, value), h("small", {}, note));
-}
 
 // The last seconds without gaps: a quiet second has zeros.
 function dense(overview: Overview, seconds: number): { times: number[]; rows: number[][] } {
@@ -156,7 +153,8 @@ export function overviewPage(): Page {
   const findings = h("section", { class: "card" });
   const methods = h("section", { class: "card" });
   const slow = h("section", { class: "card", "data-part": "slow" });
-  const storage = h("section", { class: "card" });
+  const storage = h("div"), disk = h("div");
+  const stored = h("section", { class: "card", "data-part": "storage" }, h("h2", {}, "Storage", h("small", {}, "on disk by part, then tables on disk and in memory, about")), disk, storage);
   const memory = h("section", { class: "card", "data-part": "memory" });
   const engine = h("section", { class: "card", "data-part": "engine" });
   const views = h("section", { class: "card", "data-part": "views", hidden: true });
@@ -186,7 +184,7 @@ export function overviewPage(): Page {
       tile("Rows read", `${number(mean(1))}/s`, `${bytes(mean(3))}/s`),
       tile("Rows written", `${number(mean(2))}/s`, `${bytes(mean(4))}/s`),
       tile("Mean latency", requests > 0 ? micros(mean(6) / requests) : "—", "of a request, in the server"),
-      tile("Stored", bytes(overview.table_bytes), `about, cells of ${overview.tables} ${overview.tables === 1 ? "table" : "tables"}`),
+      storedTile(overview),
       tile("Memory", bytes(overview.resident_bytes), `budget ${bytes(overview.memory_bytes)}`),
       tile("Processor", used === undefined ? "—" : `${Math.round(used * 100)}%`, `up for ${duration(overview.now_seconds - overview.started_seconds)}`));
     if (charts.length === 0) {
@@ -198,6 +196,7 @@ export function overviewPage(): Page {
     } else {
       charts[0].setData([times, column(1), column(2)]);
     }
+    show(disk, diskBars(overview));
     show(memory, h("h2", {}, "Memory", h("small", {}, `by user, of ${bytes(overview.memory_bytes)}`)), memoryBars(overview));
     show(engine, h("h2", {}, "In the background", h("small", {}, h("a", { href: "/metrics" }, "all figures"))),
       h("dl", { class: "facts" }, engineFacts(overview).map(([label, text]) => [h("dt", {}, label), h("dd", {}, text)])));
@@ -232,13 +231,7 @@ export function overviewPage(): Page {
       const [found, tables] = await Promise.all([
         get<{ findings: Finding[] }>("/api/v1/findings"), get<{ tables: Table[] }>("/api/v1/tables")]);
       show(findings, h("h2", {}, "Findings", h("small", {}, "of the last ten minutes")), findingCards([...ofViews, ...found.findings], { from: Math.floor(Date.now() / 1000) - findingSeconds, to: Math.floor(Date.now() / 1000) }));
-      const largest = [...tables.tables].sort((a, b) => b.bytes - a.bytes).slice(0, 10);
-      const most = Math.max(...largest.map((table) => table.bytes), 1);
-      show(storage, h("h2", {}, "Storage", h("small", {}, "bytes on disk and in memory, about")), largest.length === 0 ? h("p", { class: "muted" }, "No tables yet.")
-        : h("ul", { class: "bars" }, largest.map((table) => h("li", {},
-            h("a", { href: address("/tables", { table: table.name }) }, table.id),
-            h("span", { class: "bar" }, h("i", { style: `width:${(100 * table.bytes) / most}%` })),
-            h("span", { class: "number", title: "an estimate" }, bytes(table.bytes))))));
+      show(storage, tableBars(tables.tables));
     } catch {
       // The faster of the two says so.
     }
@@ -248,7 +241,7 @@ export function overviewPage(): Page {
     element: h("div", { class: "page" }, h("h1", {}, "Overview"), message, health, begin, tiles,
       h("div", { class: "two" },
         h("section", { class: "card" }, h("h2", {}, "Throughput", h("small", {}, "of the last five minutes")), throughput), latency.element),
-      findings, h("div", { class: "two" }, methods, storage), errors.element, running.element, views, slow, h("div", { class: "two" }, memory, engine)),
+      findings, h("div", { class: "two" }, methods, stored), errors.element, running.element, views, slow, h("div", { class: "two" }, memory, engine)),
     leave: () => {
       stopFast();
       stopSlow();
