@@ -10,8 +10,8 @@ export function tile(label: string, value: string, note: string): HTMLElement {
 
 // The parts of the data directory, the largest first.  A server whose rows are elsewhere has none.
 const diskParts: Record<string, string> = {
-  cells: "Cells and change logs", log: "Log of writes", records: "Catalog", history: "Key visualizer and latencies",
-  ballast: "Kept free for emergencies", copies: "Backups and copies", other: "Other files",
+  cells: "Cells and change logs", log: "Log of writes", records: "Catalog", history: "Histories",
+  ballast: "Ballast for a full disk", copies: "Backups and copies", other: "Other files",
 };
 
 function onDisk(overview: Overview): { part: string; bytes: number }[] {

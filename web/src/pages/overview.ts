@@ -154,7 +154,8 @@ export function overviewPage(): Page {
   const methods = h("section", { class: "card" });
   const slow = h("section", { class: "card", "data-part": "slow" });
   const storage = h("div"), disk = h("div");
-  const stored = h("section", { class: "card", "data-part": "storage" }, h("h2", {}, "Storage", h("small", {}, "on disk by part, then tables on disk and in memory, about")), disk, storage);
+  const stored = h("section", { class: "card", "data-part": "storage" }, h("h2", {}, "Storage", h("small", {}, "on disk, by part")), disk,
+    h("p", { class: "muted" }, "Tables, on disk and in memory, about"), storage);
   const memory = h("section", { class: "card", "data-part": "memory" });
   const engine = h("section", { class: "card", "data-part": "engine" });
   const views = h("section", { class: "card", "data-part": "views", hidden: true });
