@@ -49,7 +49,7 @@ func main() {
 	check("Series", fmt.Sprint(sets), `[{__name__="api_load", instance="a"} {__name__="api_requests_total", instance="a", job="web"} `+
 		`{__name__="api_requests_total", instance="b", job="web"}]`, warnings, err)
 	names, warnings, err := server.LabelNames(ctx, []string{"api_requests_total"}, at(1700000000), at(1700000060))
-	check("LabelNames", fmt.Sprint(names), "[__name__ instance job]", warnings, err)
+	check("LabelNames", fmt.Sprint(names), "__name__, instance, job", warnings, err)
 	values, warnings, err := server.LabelValues(ctx, "instance", []string{`api_requests_total`}, at(1700000000), at(1700000060))
 	check("LabelValues", fmt.Sprint(values), "[a b]", warnings, err)
 	values, warnings, err = server.LabelValues(ctx, "instance", nil, time.Time{}, time.Time{}, v1.WithLimit(1))
