@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/format.h"
+#include "promql/http/prometheus_api.h"
 #include "server/table_declarations.h"
 #include "sql/http/sql_routes.h"
 #include "table/local_tables.h"
@@ -76,7 +77,14 @@ Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::Inge
   AddHealth([tables, is_accepting = facts.is_accepting,
              is_draining = facts.is_draining] { return CheckReady(tables, is_accepting, is_draining); },
             &router);
-  ingest->AddRoutes(&router);
+  // The route of series holds it as long as the router.
+  const auto prometheus = std::make_shared<const promql::PrometheusApi>(
+      ingest,
+      promql::PrometheusSettings{.series_instance = SeriesInstance(), .sonde_version = facts.version});
+  prometheus->AddRoutes(&router);
+  ingest->AddRoutes(&router, [prometheus](const HttpRequest& request, HttpResponse* response) {
+    return prometheus->AnswerSeriesOfMatchers(request, response);
+  });
   sql::AddSqlRoutes(sql, kProjectUsual, kInstanceUsual, &router);
   AddPage(&router);
   AddOverviewApi(facts, &router);

@@ -123,6 +123,10 @@ bool Matcher::Matches(std::string_view value) const {
   return false;
 }
 
+std::string Matcher::Pattern() const {
+  return pattern_ == nullptr ? re2::RE2::QuoteMeta(value_) : pattern_->pattern();
+}
+
 std::string Matcher::Text() const {
   const std::string name = IsPlainLabelName(name_) ? name_ : Quoted(name_);
   return fmt::format("{}{}{}", name, TextOf(kind_), Quoted(value_));

@@ -32,6 +32,8 @@ class Matcher {
   const std::string& name() const { return name_; }
   const std::string& value() const { return value_; }
   bool Matches(std::string_view value) const;
+  // A pattern of RE2 that matches the values in question, those that Matches refuses where the matcher is negative.
+  std::string Pattern() const;
   // As it stands between braces.
   std::string Text() const;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "absl/strings/str_join.h"
 #include "promql/syntax/words.h"
@@ -59,14 +60,15 @@ std::string PrintSelector(const Expression& node) {
   return fmt::format("{}{{{}}}", node.text, absl::StrJoin(conditions, ","));
 }
 
-std::string PrintAggregate(const Expression& node) {
+// What stands in front of the operands.
+std::string PrintAggregator(const Expression& node) {
   std::string result(TextOf(node.op));
   if (node.is_without) {
     result += fmt::format(" without ({}) ", LabelList(node.grouping));
   } else if (!node.grouping.empty()) {
     result += fmt::format(" by ({}) ", LabelList(node.grouping));
   }
-  return fmt::format("{}({})", result, Operands(node));
+  return result;
 }
 
 std::string PrintMatching(const Matching& matching) {
@@ -83,10 +85,19 @@ std::string PrintMatching(const Matching& matching) {
   return result;
 }
 
+std::string PrintOperator(const Expression& node) {
+  return fmt::format("{}{}{}", TextOf(node.op), node.returns_bool ? " bool" : "",
+                     node.matching ? PrintMatching(*node.matching) : "");
+}
+
 std::string PrintBinary(const Expression& node) {
-  return fmt::format("{} {}{}{} {}", Print(*node.operands[0]), TextOf(node.op),
-                     node.returns_bool ? " bool" : "", node.matching ? PrintMatching(*node.matching) : "",
-                     Print(*node.operands[1]));
+  return fmt::format("{} {} {}", Print(*node.operands[0]), PrintOperator(node), Print(*node.operands[1]));
+}
+
+// What stands behind the operand.
+std::string PrintSubqueryTimes(const Expression& node) {
+  return fmt::format("[{}:{}]{}{}", PrintLength(node.range), node.step.IsSet() ? PrintLength(node.step) : "",
+                     PrintAt(node.shift), PrintOffset(node.shift));
 }
 
 std::string PrintLengthExpression(const Expression& node) {
@@ -105,7 +116,56 @@ std::string PrintLengthExpression(const Expression& node) {
   return node.is_wrapped ? "(" + result + ")" : result;
 }
 
+// What takes more signs is divided.
+constexpr size_t kLineBytesMax = 100;
+
+std::string Indent(size_t depth) { return std::string(2 * depth, ' '); }
+
+std::string PrintIndented(const Expression& node, size_t depth);
+
+// "NAME(", each operand on lines of its own, ")".
+std::string PrintOperandLines(std::string_view name, const Expression& node, size_t depth) {
+  const std::string operands = absl::StrJoin(
+      node.operands, ",\n",
+      [depth](std::string* out, const ExpressionPtr& operand) { out->append(PrintIndented(*operand, depth + 1)); });
+  return fmt::format("{0}{1}(\n{2}\n{0})", Indent(depth), name, operands);
+}
+
+std::string PrintIndented(const Expression& node, size_t depth) {
+  const std::string line = Print(node);
+  const bool is_divided = line.size() > kLineBytesMax;
+  switch (node.kind) {
+    case ExpressionKind::kAggregate:
+      if (is_divided) return PrintOperandLines(PrintAggregator(node), node, depth);
+      break;
+    case ExpressionKind::kCall:
+      if (is_divided) return PrintOperandLines(node.function->name, node, depth);
+      break;
+    case ExpressionKind::kParen:
+      if (is_divided) return PrintOperandLines("", node, depth);
+      break;
+    case ExpressionKind::kBinary:
+      if (!is_divided) break;
+      return fmt::format("{}\n{}{}\n{}", PrintIndented(*node.operands[0], depth + 1), Indent(depth),
+                         PrintOperator(node), PrintIndented(*node.operands[1], depth + 1));
+    case ExpressionKind::kSubquery:
+      if (!is_divided) break;
+      return PrintIndented(*node.operands[0], depth) + PrintSubqueryTimes(node);
+    case ExpressionKind::kUnary: {
+      // The sign stands in front of the operand's first line.
+      const std::string inner = PrintIndented(*node.operands[0], depth);
+      return fmt::format("{}{}{}", Indent(depth), TextOf(node.op),
+                         inner.substr(std::min(inner.size(), 2 * depth)));
+    }
+    default:
+      break;
+  }
+  return Indent(depth) + line;
+}
+
 }  // namespace
+
+std::string PrintLines(const Expression& node) { return PrintIndented(node, 0); }
 
 std::string Print(const Expression& node) {
   switch (node.kind) {
@@ -121,13 +181,11 @@ std::string Print(const Expression& node) {
                          PrintAt(selector.shift), PrintOffset(selector.shift));
     }
     case ExpressionKind::kSubquery:
-      return fmt::format("{}[{}:{}]{}{}", Print(*node.operands[0]), PrintLength(node.range),
-                         node.step.IsSet() ? PrintLength(node.step) : "", PrintAt(node.shift),
-                         PrintOffset(node.shift));
+      return Print(*node.operands[0]) + PrintSubqueryTimes(node);
     case ExpressionKind::kCall:
       return fmt::format("{}({})", node.function->name, Operands(node));
     case ExpressionKind::kAggregate:
-      return PrintAggregate(node);
+      return fmt::format("{}({})", PrintAggregator(node), Operands(node));
     case ExpressionKind::kBinary:
       return PrintBinary(node);
     case ExpressionKind::kUnary:

@@ -73,10 +73,10 @@ void IngestService::KeepRollups(const std::vector<KnownSeriesRef>& at_start) {
   }
 }
 
-void IngestService::AddRoutes(Router* router) {
+void IngestService::AddRoutes(Router* router, SeriesOfMatchers of_matchers) {
   AddInfluxRoutes(this, router);
   AddPrometheusRoutes(this, router);
-  AddSeriesRoutes(this, router);
+  AddSeriesRoutes(this, std::move(of_matchers), router);
 }
 
 absl::StatusOr<Admission::Place> IngestService::Admit(const HttpRequest& request) {

@@ -52,8 +52,10 @@ class IngestService {
   // Refreshes the roll-ups that wait.
   ~IngestService();
 
-  // Line protocol, Prometheus and JSON; it must outlive the router.
-  void AddRoutes(Router* router);
+  // Line protocol, Prometheus and JSON; it must outlive the router.  `of_matchers` answers GET /api/v1/series where it has
+  // match[], which is Prometheus'; null: match[] is refused.
+  using SeriesOfMatchers = std::function<absl::Status(const HttpRequest& request, HttpResponse* response)>;
+  void AddRoutes(Router* router, SeriesOfMatchers of_matchers = nullptr);
 
   TableAccess& tables() { return *tables_; }
   // For what this request asks.
@@ -103,6 +105,6 @@ void AskToRetry(HttpResponse* response);
 
 void AddInfluxRoutes(IngestService* service, Router* router);
 void AddPrometheusRoutes(IngestService* service, Router* router);
-void AddSeriesRoutes(IngestService* service, Router* router);
+void AddSeriesRoutes(IngestService* service, IngestService::SeriesOfMatchers of_matchers, Router* router);
 
 }  // namespace sonde::series

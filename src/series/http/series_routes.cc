@@ -519,11 +519,13 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
 
 }  // namespace
 
-void AddSeriesRoutes(IngestService* service, Router* router) {
-  router->Add(
-      {"GET", "/api/v1/series", [service](const HttpRequest& request, HttpBody*, HttpResponse* response) {
-         return List(service, request, response);
-       }});
+void AddSeriesRoutes(IngestService* service, IngestService::SeriesOfMatchers of_matchers, Router* router) {
+  router->Add({"GET", "/api/v1/series",
+               [service, of_matchers = std::move(of_matchers)](const HttpRequest& request, HttpBody*,
+                                                               HttpResponse* response) {
+                 const bool has_matchers = of_matchers && request.query.contains("match[]");
+                 return has_matchers ? of_matchers(request, response) : List(service, request, response);
+               }});
   router->Add({"GET", "/api/v1/series/{name}",
                [service](const HttpRequest& request, HttpBody*, HttpResponse* response) {
                  return Get(service, request, response);

@@ -41,7 +41,7 @@ absl::Status ReadRaw(const Query& query, const Scans& scans, const TakeBatch& ta
       return goes_on;
     };
     // Where few points of many go out, they are best read as numbers; their order is the same.
-    const bool as_numbers = !query.value_conditions.empty() &&
+    const bool as_numbers = (query.takes_numbers || !query.value_conditions.empty()) &&
                             scan->order().times_of_field() == RowOrder::Times::kAscending &&
                             scan->CanDivide();
     if (as_numbers && query.idle_workers != nullptr && query.idle_workers->helpers() > 0) {

@@ -40,7 +40,8 @@ constexpr int kWindowBucketsMax = 1'000;
 // Columns of an answer, beside tags and time.
 constexpr size_t kColumnsMax = 10'000;
 constexpr size_t kTopMax = 100'000;
-constexpr size_t kPatternBytesMax = 1'000;
+// Of a pattern that is more than values with | between them.
+constexpr size_t kPatternBytesMax = 20'480;
 
 // Holds where the tag's whole value matches `pattern` (RE2, UTF-8), or does not.
 struct TagCondition {
@@ -71,6 +72,7 @@ struct Query {
               // more than they say
   std::vector<TagCondition> conditions;          // all of them hold
   std::vector<ValueCondition> value_conditions;  // these, too; of points one by one
+  bool takes_numbers = false;         // of points one by one: fields are numbers, and texts may only be there
   std::vector<size_t> fields;         // indexes; empty: all (of aggregates and changes: all numbers)
   std::optional<int64_t> latest;      // only the newest so many points of each series, newest first
   std::optional<TimeBuckets> every;   // aggregated over these

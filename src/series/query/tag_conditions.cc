@@ -36,6 +36,13 @@ absl::StatusOr<TagConditions> TagConditions::Compile(const SeriesSchema& schema,
   options.set_dot_nl(true);
   for (const TagCondition& condition : conditions) {
     const std::string& name = schema.tags[condition.tag].name;
+    std::vector<std::string> values = PlainAlternatives(condition.pattern);
+    if (!values.empty()) {
+      absl::flat_hash_set<std::string> set(values.begin(), values.end());
+      result.conditions_.push_back(
+          {condition.tag, condition.is_negated, nullptr, std::move(values), std::move(set)});
+      continue;
+    }
     if (condition.pattern.size() > kPatternBytesMax) {
       return absl::InvalidArgumentError(fmt::format("tag '{}': a pattern of {} bytes; allowed: up to {}",
                                                     name, condition.pattern.size(), kPatternBytesMax));
@@ -45,8 +52,7 @@ absl::StatusOr<TagConditions> TagConditions::Compile(const SeriesSchema& schema,
       return absl::InvalidArgumentError(fmt::format("tag '{}': '{}' is not a regular expression (RE2): {}",
                                                     name, Printable(condition.pattern), regex->error()));
     }
-    result.conditions_.push_back(
-        {condition.tag, condition.is_negated, std::move(regex), PlainAlternatives(condition.pattern)});
+    result.conditions_.push_back({condition.tag, condition.is_negated, std::move(regex), {}, {}});
   }
   return result;
 }
@@ -57,10 +63,8 @@ void TagConditions::Narrow(const SeriesSchema& schema, Selection* selection) con
     TagFilter& filter = selection->tags[condition.tag];
     if (condition.is_negated || !filter.IsAny() || schema.tags[condition.tag].type != TagType::kString)
       continue;
-    const bool has_empty =
-        std::find(condition.values.begin(), condition.values.end(), "") != condition.values.end();
-    if (!condition.values.empty() && !has_empty) {
-      filter.values = condition.values;
+    if (condition.regex == nullptr) {
+      if (!condition.set.contains("")) filter.values = condition.values;
       continue;
     }
     std::string low;
@@ -73,7 +77,10 @@ void TagConditions::Narrow(const SeriesSchema& schema, Selection* selection) con
 
 bool TagConditions::Match(const std::vector<std::string>& tags) const {
   return std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
-    return re2::RE2::FullMatch(tags[condition.tag], *condition.regex) != condition.is_negated;
+    const std::string& tag = tags[condition.tag];
+    const bool matches = condition.regex == nullptr ? condition.set.contains(tag)
+                                                    : re2::RE2::FullMatch(tag, *condition.regex);
+    return matches != condition.is_negated;
   });
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "series/query/query_words.h"
 
@@ -28,8 +29,9 @@ class TagConditions {
   struct Condition {
     size_t tag = 0;
     bool is_negated = false;
-    std::unique_ptr<re2::RE2> regex;
-    std::vector<std::string> values;  // the pattern is these, with | between them
+    std::unique_ptr<re2::RE2> regex;  // null: the pattern is `values`, with | between them
+    std::vector<std::string> values;
+    absl::flat_hash_set<std::string> set;  // of `values`
   };
   std::vector<Condition> conditions_;
 };

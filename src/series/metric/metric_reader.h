@@ -1,0 +1,53 @@
+// The samples and labels of known series, as Prometheus sees them (metric_scan.h): for remote read and PromQL.
+//
+// Two fields may be one metric: `usage` of series `pg`, and `value` of series `pg_usage`.  Where their labels
+// are the same, too, they are one series, as Prometheus has it for two storages.  It has one sample of a
+// time: that of the series with the longer name, here the one that was written as this metric.
+//
+// Threads: the functions may be called at once.
+// Errors: INVALID_ARGUMENT: a pattern that RunQuery refuses; RESOURCE_EXHAUSTED: more samples or series than were
+// allowed; those of `interrupted`, `hold` and the tables.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/table_access.h"
+#include "promql/evaluate/labels.h"
+#include "promql/evaluate/samples.h"
+#include "promql/syntax/matcher.h"
+#include "rows/held_memory.h"
+#include "rows/work_check.h"
+#include "series/known/declarations.h"
+#include "work/idle_workers.h"
+
+namespace sonde::series {
+
+struct MetricRead {
+  std::vector<promql::Matcher> matchers;
+  int64_t start_millis = 0;
+  int64_t end_millis = 0;  // included
+  int64_t now_micros = 0;  // which points are forgotten goes by it
+  int64_t samples_max = 0;
+  int64_t series_max = 0;
+  int64_t sample_bytes = 0;  // what a sample counts as, told to `hold`
+  rows::Interrupted interrupted;
+  rows::Hold hold;
+  IdleWorkers* idle_workers = nullptr;  // null: one thread does all
+};
+
+struct MetricSamples {
+  std::vector<promql::SampleSeries> series;  // sorted by labels, each once; times rise
+  int64_t held_bytes = 0;                    // of what `hold` was told, for these; to be given back by the caller
+};
+
+absl::StatusOr<MetricSamples> ReadMetrics(const std::vector<KnownSeriesRef>& known, const MetricRead& read,
+                                          TableAccess* tables);
+
+// The labels of the series that have samples in the time, sorted, each once.  It counts points: it costs what they cost
+// to be read.
+absl::StatusOr<std::vector<promql::Labels>> ListMetrics(const std::vector<KnownSeriesRef>& known,
+                                                        const MetricRead& read, TableAccess* tables);
+
+}  // namespace sonde::series

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Prometheus' HTTP API of a server, as promtool, Grafana and client_golang ask it.
+
+usage: api.py CLIENT     SONDE_HTTP is set; CLIENT: the program of client/main.go.
+Without promtool on PATH its part is left out, and the last line says so.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+
+SONDE = os.environ["SONDE_HTTP"].rstrip("/")
+START = 1_700_000_000
+
+LINES = "".join(
+    f"api_requests_total,instance=a,job=web value={2 + 2 * i} {START + 20 * i}\n"
+    f"api_requests_total,instance=b,job=web value={1 + i} {START + 20 * i}\n"
+    f"api_load,instance=a value=0.{i + 1} {START + 20 * i}\n" for i in range(4))
+LINES += f"disk,host=h\\ 1,path=/var free=7i,used=3i {START}\n"
+
+
+def request(method, path, fields=(), form=None):
+    url = f"{SONDE}{path}"
+    if fields:
+        url += "?" + urllib.parse.urlencode(list(fields))
+    body = None if form is None else urllib.parse.urlencode(list(form)).encode()
+    asked = urllib.request.Request(url, data=body, method=method)
+    if form is not None:
+        asked.add_header("Content-Type", "application/x-www-form-urlencoded")
+    try:
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+def data(method, path, fields=(), form=None):
+    code, body = request(method, path, fields, form)
+    answer = json.loads(body)
+    assert code == 200 and answer["status"] == "success", (method, path, fields, form, code, answer)
+    return answer["data"]
+
+
+def same(got, wanted, what):
+    assert got == wanted, f"{what}: {got!r}, instead of {wanted!r}"
+
+
+# ---- Grafana ----
+
+def check_grafana_on_an_empty_store():
+    """The check of the data source: a query by a form, then what the server is."""
+    same(data("POST", "/api/v1/query", form=[("query", "1+1"), ("time", "4")]), {"resultType": "scalar", "result": [4, "2"]}, "health")
+    info = data("GET", "/api/v1/status/buildinfo")
+    assert info["version"].startswith("3.") and "features" not in info, info
+    same(data("GET", "/api/v1/label/__name__/values", [("limit", "40000"), ("start", "0"), ("end", "1")]), [], "names")
+
+
+def check_grafana():
+    span = [("start", str(START)), ("end", str(START + 60))]
+    panel = [("query", 'sum by(instance) (rate(api_requests_total{instance=~"a|b"}[40s]))'), ("step", "20")]
+    ranged = data("POST", "/api/v1/query_range", form=[*panel, *span])
+    same([one["metric"] for one in ranged["result"]], [{"instance": "a"}, {"instance": "b"}], "a panel's series")
+    same([time for time, _ in ranged["result"][0]["values"]], [START + 20, START + 40, START + 60], "a panel's times")
+    table = data("POST", "/api/v1/query", form=[("query", "api_load"), ("time", f"{START + 60}.500")])
+    same(table["result"], [{"metric": {"__name__": "api_load", "instance": "a"}, "value": [START + 60.5, "0.4"]}], "a table")
+    same(data("GET", "/api/v1/label/__name__/values", [("limit", "40000"), *span]),
+         ["api_load", "api_requests_total", "disk_free", "disk_used"], "metrics")
+    same(data("POST", "/api/v1/labels", form=[("match[]", "disk_used"), *span]), ["__name__", "host", "path"], "labels")
+    same(data("GET", "/api/v1/label/host/values", [("match[]", "disk_used"), *span]), ["h 1"], "a variable")
+    same(data("GET", "/api/v1/label/instance/values", [("match[]", '{__name__=~"api_.*",job=""}'), *span]), ["a"], "ad hoc")
+    same(data("GET", "/api/v1/series", [("match[]", '{__name__!="",instance="b"}'), *span]),
+         [{"__name__": "api_requests_total", "instance": "b", "job": "web"}], "series")
+    same(data("GET", "/prometheus/api/v1/series", [("match[]", "api_load"), *span]), [{"__name__": "api_load", "instance": "a"}], "below /prometheus")
+    same(data("GET", "/api/v1/metadata"), {}, "metadata")
+    same(data("GET", "/api/v1/rules"), {"groups": []}, "rules")
+    same(data("POST", "/api/v1/query_exemplars", form=[("query", "api_load"), *span]), [], "exemplars")
+    many = "|".join(f"host{i}" for i in range(5_000))
+    same(data("POST", "/api/v1/query", form=[("query", f'api_load{{instance=~"a|{many}"}}'), ("time", str(START + 60))])["result"][0]["value"][1],
+         "0.4", "a variable of thousands")
+
+
+def check_errors():
+    for form, code, kind in [
+            ([("query", "up{")], 400, "bad_data"), ([("query", "up"), ("time", "x")], 400, "bad_data"),
+            ([("query", "api_requests_total + on(job) api_requests_total"), ("time", str(START + 60))], 422, "execution"),
+            ([("query", 'up{a=~"("}')], 400, "bad_data")]:
+        got, body = request("POST", "/api/v1/query", form=form)
+        answer = json.loads(body)
+        same((got, answer["status"], answer["errorType"]), (code, "error", kind), form)
+    same(request("POST", "/api/v1/label/x/values", form=[])[0], 405, "values by a form")
+    same(request("GET", "/api/v1/nothing")[0], 404, "no path")
+
+
+# ---- promtool ----
+
+def promtool(*arguments):
+    done = subprocess.run(["promtool", *arguments], check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+    return done.stdout
+
+
+def check_promtool():
+    same(promtool("query", "instant", f"--time={START + 60}", SONDE, "api_load"), f'api_load{{instance="a"}} => 0.4 @[{START + 60}]\n', "instant")
+    same(promtool("query", "range", f"--start={START}", f"--end={START + 60}", "--step=30s", SONDE, "sum(api_requests_total)"),
+         f"{{}} =>\n3 @[{START}]\n6 @[{START + 30}]\n12 @[{START + 60}]\n", "range")
+    same(promtool("query", "series", "--match=api_requests_total", f"--start={START}", f"--end={START + 60}", SONDE),
+         '{__name__="api_requests_total", instance="a", job="web"}\n{__name__="api_requests_total", instance="b", job="web"}\n', "series")
+    same(promtool("query", "labels", f"--start={START}", f"--end={START + 60}", SONDE, "instance"), "a\nb\n", "labels")
+    wrong = subprocess.run(["promtool", "query", "instant", SONDE, "up{"], check=False, capture_output=True, text=True, timeout=60)
+    assert wrong.returncode != 0 and "parse error" in wrong.stderr, wrong
+
+
+def main():
+    check_grafana_on_an_empty_store()
+    written = urllib.request.Request(f"{SONDE}/write?precision=s", data=LINES.encode(), method="POST")
+    with urllib.request.urlopen(written, timeout=30) as answer:
+        same(answer.status, 204, "write")
+    check_grafana()
+    check_errors()
+    subprocess.run([sys.argv[1], SONDE], check=True, timeout=120)
+    has_promtool = shutil.which("promtool") is not None
+    if has_promtool:
+        check_promtool()
+    print(f"prometheus-api: Grafana's requests and client_golang agree; promtool {'agrees' if has_promtool else 'is NOT here: left out'}")
+
+
+if __name__ == "__main__":
+    main()
