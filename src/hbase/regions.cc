@@ -79,6 +79,14 @@ void Regions::ForgetMaster() {
   master_.reset();
 }
 
+void Regions::ForgetTable(const TableName& table) {
+  const absl::MutexLock lock(&mutex_);
+  const auto found = places_.find(table);
+  if (found == places_.end()) return;
+  places_count_ -= found->second.size();
+  places_.erase(found);
+}
+
 void Regions::Forget(const Region& region) {
   const absl::MutexLock lock(&mutex_);
   const auto table = places_.find(region.table);

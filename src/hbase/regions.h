@@ -1,6 +1,6 @@
 // Where a cluster's master, its hbase:meta, and the regions of tables are: looked up, and remembered until a call finds them elsewhere.
 //
-// Threads: all functions may be called at once.  They wait for the network, but for Forget.
+// Threads: all functions may be called at once.  They wait for the network, but for those that forget.
 // Errors: NOT_FOUND: there is no such table.  UNAVAILABLE, DEADLINE_EXCEEDED: the cluster does not say.  DATA_LOSS: it says what
 // cannot be true.
 #pragma once
@@ -45,6 +45,8 @@ class Regions {
 
   // A call did not find this region at its place.
   void Forget(const Region& region) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The table is gone, or its regions are others.
+  void ForgetTable(const TableName& table) ABSL_LOCKS_EXCLUDED(mutex_);
   void ForgetMaster() ABSL_LOCKS_EXCLUDED(mutex_);
 
   uint64_t lookups() const { return lookups_.load(std::memory_order_relaxed); }

@@ -96,7 +96,9 @@ absl::Status Tables::Drop(const TableName& table, absl::Time deadline) {
   const absl::Status disabled = Change("DisableTable", TableMessage(table, NewNonce()), deadline);
   // Somebody who began to drop it did not come to the end.
   if (!disabled.ok() && !absl::IsFailedPrecondition(disabled)) return disabled;
-  return Change("DeleteTable", TableMessage(table, NewNonce()), deadline);
+  const absl::Status dropped = Change("DeleteTable", TableMessage(table, NewNonce()), deadline);
+  regions_->ForgetTable(table);
+  return dropped;
 }
 
 absl::Status Tables::ModifyFamily(const TableName& table, const FamilySchema& family, absl::Time deadline) {
@@ -113,7 +115,10 @@ absl::Status Tables::ModifyFamily(const TableName& table, const FamilySchema& fa
 absl::Status Tables::Truncate(const TableName& table, bool keeps_splits, absl::Time deadline) {
   const absl::Status disabled = Change("DisableTable", TableMessage(table, NewNonce()), deadline);
   if (!disabled.ok() && !absl::IsFailedPrecondition(disabled)) return disabled;
-  return Change("truncateTable", TruncateTableMessage(table, keeps_splits, NewNonce()), deadline);
+  const absl::Status emptied =
+      Change("truncateTable", TruncateTableMessage(table, keeps_splits, NewNonce()), deadline);
+  regions_->ForgetTable(table);
+  return emptied;
 }
 
 absl::StatusOr<TableSchema> Tables::Describe(const TableName& table, absl::Time deadline) {
@@ -136,7 +141,10 @@ absl::StatusOr<std::vector<TableSchema>> Tables::List(std::string_view space, ab
 absl::Status Tables::TruncateRegion(const TableName& table, std::string_view row, absl::Time deadline) {
   const absl::StatusOr<Regions::Place> place = regions_->Find(table, row, deadline);
   if (!place.ok()) return place.status();
-  return Change("TruncateRegion", TruncateRegionMessage(**place, NewNonce()), deadline);
+  const absl::Status emptied =
+      Change("TruncateRegion", TruncateRegionMessage(**place, NewNonce()), deadline);
+  regions_->Forget(**place);
+  return emptied;
 }
 
 absl::Status Tables::Split(const TableName& table, std::string_view row, absl::Time deadline) {

@@ -1,0 +1,377 @@
+#include "engine/hbase/hbase_engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "base/check.h"
+#include "base/random.h"
+#include "engine/engine_errors.h"
+#include "engine/hbase/guarded_commit.h"
+#include "engine/hbase/hbase_stream.h"
+#include "engine/hbase/stored_row.h"
+#include "hbase/attempts.h"
+#include "hbase/row_version.h"
+#include "model/expiring_family.h"
+
+namespace sonde {
+namespace {
+
+// Of a region that is to be emptied; it is truncated if it has more rows.
+constexpr size_t kRowsDeletedSinglyMax = 10'000;
+constexpr size_t kDeletesABatch = 500;
+
+RowRange RangeOf(const hbase::Region& region) { return {region.start_key, region.end_key}; }
+
+bool IsWithin(const RowRange& inner, const RowRange& outer) {
+  return inner.start >= outer.start &&
+         (outer.end.empty() || (!inner.end.empty() && inner.end <= outer.end));
+}
+
+bool HasForbidden(const StoredRow& row, const RowGuard& guard) {
+  return std::any_of(row.cells().begin(), row.cells().end(), [&](const SeamCell& cell) {
+    return cell.cell.qualifier == guard.qualifier && cell.cell.timestamp_micros > guard.newest_old_micros &&
+           std::find(guard.families.begin(), guard.families.end(), cell.family) != guard.families.end();
+  });
+}
+
+// Adds what the guard looks at.
+void AddGuard(const RowGuard& guard, EditNeeds* needs) {
+  needs->is_guarded = true;
+  needs->choice.time_range = {};
+  for (const FamilyId family : guard.families) {
+    needs->choice.qualifiers.push_back(StoredColumnRange(family, guard.qualifier));
+    needs->choice.with_expiring |= IsExpiringFamily(family);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HBaseEngine>> HBaseEngine::Open(HBaseEngineOptions options) {
+  absl::StatusOr<std::unique_ptr<hbase::Client>> client = hbase::Client::Create(
+      {.roots = options.address.masters, .user = options.user, .sync = options.sync});
+  if (!client.ok()) return client.status();
+  const absl::Status status =
+      PrepareStore(client->get(), options.address, absl::Now() + options.open_timeout);
+  if (!status.ok()) return status;
+  return std::unique_ptr<HBaseEngine>(new HBaseEngine(std::move(options), *std::move(client)));
+}
+
+HBaseEngine::HBaseEngine(HBaseEngineOptions options, std::unique_ptr<hbase::Client> client)
+    : options_(std::move(options)),
+      client_(std::move(client)),
+      records_(client_.get(), CatalogTable(options_.address.space), &conflicts_) {}
+
+absl::Status HBaseEngine::WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) {
+  return records_.Write(changes, deadline);
+}
+
+absl::StatusOr<std::vector<Record>> HBaseEngine::ReadRecords(std::string_view prefix, absl::Time deadline) {
+  return records_.Read(prefix, deadline);
+}
+
+absl::StatusOr<int64_t> HBaseEngine::RecordsVersion(absl::Time deadline) { return records_.Version(deadline); }
+
+absl::Status HBaseEngine::CheckWrites(absl::Time deadline) { return records_.CheckWrites(deadline); }
+
+absl::Status HBaseEngine::CheckTable(TableId table, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
+  return client_->regions()->Find(NameOf(table), {}, deadline).status();
+}
+
+absl::Status HBaseEngine::CreateTable(const TableSpec& spec, absl::Time deadline) {
+  const absl::Status found = CheckTable(spec.id, deadline);
+  if (!absl::IsNotFound(found)) return found;
+  const absl::Status made =
+      client_->tables()->Create(SchemaOf(NameOf(spec.id)), spec.split_keys, deadline);
+  if (!absl::IsAlreadyExists(made)) return made;
+  // Another server makes it at this moment.
+  hbase::Attempts attempts(deadline, absl::Seconds(5));
+  while (true) {
+    const absl::Status there = CheckTable(spec.id, deadline);
+    if (!absl::IsNotFound(there) || !attempts.WaitAfter({.remedy = hbase::Remedy::kWait})) return there;
+  }
+}
+
+absl::Status HBaseEngine::AlterTable(const TableSpec& spec, absl::Time deadline) {
+  return CheckTable(spec.id, deadline);
+}
+
+absl::Status HBaseEngine::DropTable(TableId table, absl::Time deadline) {
+  if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
+  const absl::Status dropped = client_->tables()->Drop(NameOf(table), deadline);
+  return absl::IsNotFound(dropped) ? absl::OkStatus() : dropped;
+}
+
+std::vector<absl::Status> HBaseEngine::ApplyBlind(const hbase::TableName& table, std::vector<RowEdit>* edits,
+                                                  absl::Time deadline) {
+  SystemRandom random;
+  std::vector<hbase::RowChange> changes;
+  changes.reserve(edits->size());
+  for (RowEdit& edit : *edits) {
+    const std::string_view version = edit.bytes.emplace_back(hbase::FirstVersion(&random));
+    edit.change.puts.push_back(
+        {{}, kVersionFamily, kVersionQualifier, kVersionTime, hbase::CellType::kPut, version});
+    changes.push_back(std::move(edit.change));
+  }
+  blind_changes_.fetch_add(changes.size(), std::memory_order_relaxed);
+  std::vector<absl::Status> statuses = client_->rows()->Apply(table, changes, deadline);
+  edits->clear();
+  return statuses;
+}
+
+absl::Status HBaseEngine::DeleteAll(const hbase::TableName& table, std::vector<RowEdit>* edits,
+                                    absl::Time deadline) {
+  absl::Status first;
+  for (const absl::Status& status : ApplyBlind(table, edits, deadline)) first.Update(status);
+  return first;
+}
+
+absl::Status HBaseEngine::DropFamily(TableId table, FamilyId family, absl::Time deadline) {
+  if (absl::Status status = CheckTable(table, deadline); !status.ok()) return status;
+  const hbase::TableName name = NameOf(table);
+  const StoredChoice choice{
+      .qualifiers = {StoredFamilyRange(family)}, .newest_per_column = 1, .keys_only = true};
+  const std::unique_ptr<hbase::RowScan> scan =
+      client_->Scan(name, {}, HBaseChoiceOf(choice), {}, deadline);
+  std::vector<RowEdit> edits;
+  while (true) {
+    hbase::RowScan::Part part;
+    const absl::StatusOr<bool> more = scan->Next(&part);
+    if (!more.ok()) return more.status();
+    const bool is_new_row = !*more || edits.empty() || edits.back().change.row != part.row;
+    if (!edits.empty() && (!*more || (is_new_row && edits.size() >= kDeletesABatch))) {
+      if (absl::Status status = DeleteAll(name, &edits, deadline); !status.ok()) return status;
+    }
+    if (!*more) return absl::OkStatus();
+    if (is_new_row) edits.emplace_back().change.row = std::string(part.row);
+    std::deque<std::string> bytes;
+    for (const hbase::Cell& stored : part.cells) {
+      SeamCell cell;
+      if (absl::Status status = ReadStoredCell(stored, &bytes, &cell); !status.ok()) return status;
+      MarkColumn(family, cell.cell.qualifier, &edits.back());
+    }
+  }
+}
+
+absl::StatusOr<std::unique_ptr<RowStream>> HBaseEngine::Scan(TableId table, std::vector<RowRange> ranges,
+                                                             ScanOptions options) {
+  DCHECK(AreNormal(ranges));
+  if (absl::Status status = CheckTable(table, options.deadline); !status.ok()) return status;
+  return std::make_unique<HBaseStream>(client_.get(), NameOf(table), std::move(ranges), std::move(options));
+}
+
+absl::Status HBaseEngine::ApplyGuarded(const hbase::TableName& table, const RowChange& change,
+                                       EditNeeds needs, absl::Time deadline) {
+  if (change.guard.has_value()) AddGuard(*change.guard, &needs);
+  guarded_changes_.fetch_add(1, std::memory_order_relaxed);
+  const auto read = [&] {
+    return ReadStoredRow(client_.get(), table, change.row_key, needs.choice, deadline);
+  };
+  const auto make = [&](const StoredRow& row, RowEdit* edit) -> absl::StatusOr<Made> {
+    if (change.guard.has_value() && HasForbidden(row, *change.guard)) return GuardRefused(change.row_key);
+    if (absl::Status status = MakeEdit(change.row_key, change.delta, row, edit); !status.ok()) return status;
+    return Made::kEdit;
+  };
+  return CommitGuarded(client_.get(), table, change.row_key, read, make, deadline, &conflicts_);
+}
+
+// The changes of one part, in rounds in which no row comes twice.
+class HBaseEngine::PartOfApply {
+ public:
+  PartOfApply(HBaseEngine* engine, const hbase::TableName& table, RowSource* rows,
+              const WriteOptions& options, std::set<std::string, std::less<>>* waiting)
+      : engine_(engine), table_(table), rows_(rows), options_(options), waiting_(waiting) {}
+
+  // `first` is the number of the part's first change.
+  void Run(absl::Span<const RowChange> changes, size_t first) {
+    std::vector<std::vector<size_t>> rounds;
+    std::map<std::string_view, size_t> seen;
+    for (size_t i = 0; i < changes.size(); ++i) {
+      const size_t round = seen[changes[i].row_key]++;
+      if (round == rounds.size()) rounds.emplace_back();
+      rounds[round].push_back(i);
+    }
+    for (const std::vector<size_t>& round : rounds) RunRound(changes, first, round);
+  }
+
+ private:
+  void Refuse(size_t index, const absl::Status& status) {
+    if (!status.ok()) rows_->OnRefused(index, status);
+  }
+
+  void RunRound(absl::Span<const RowChange> changes, size_t first, const std::vector<size_t>& round) {
+    std::vector<RowEdit> blind;
+    std::vector<size_t> blind_indices;
+    std::vector<std::pair<size_t, EditNeeds>> guarded;
+    for (const size_t i : round) {
+      const RowChange& change = changes[i];
+      absl::StatusOr<EditNeeds> needs = NeedsOf(change.delta);
+      if (!needs.ok()) {
+        Refuse(first + i, needs.status());
+        continue;
+      }
+      const bool is_guarded = needs->is_guarded || change.guard.has_value();
+      if (!options_.may_wait && (is_guarded || waiting_->contains(change.row_key))) {
+        waiting_->emplace(change.row_key);
+        Refuse(first + i, absl::AbortedError("The change must read its row first, and may not wait"));
+        continue;
+      }
+      if (is_guarded) {
+        guarded.emplace_back(i, *std::move(needs));
+        continue;
+      }
+      RowEdit edit;
+      const absl::Status made = MakeEdit(change.row_key, change.delta, {}, &edit);
+      Refuse(first + i, made);
+      if (!made.ok() || edit.is_empty()) continue;
+      blind.push_back(std::move(edit));
+      blind_indices.push_back(i);
+    }
+    const std::vector<absl::Status> statuses = engine_->ApplyBlind(table_, &blind, options_.deadline);
+    for (size_t k = 0; k < statuses.size(); ++k) Refuse(first + blind_indices[k], statuses[k]);
+    for (auto& [i, needs] : guarded)
+      Refuse(first + i, engine_->ApplyGuarded(table_, changes[i], std::move(needs), options_.deadline));
+  }
+
+  HBaseEngine* const engine_;
+  const hbase::TableName& table_;
+  RowSource* const rows_;
+  const WriteOptions& options_;
+  std::set<std::string, std::less<>>* const waiting_;  // rows with a change that was refused as it would wait
+};
+
+absl::Status HBaseEngine::Apply(TableId table, RowSource* rows, const WriteOptions& options) {
+  if (absl::Status status = CheckTable(table, options.deadline); !status.ok()) return status;
+  const hbase::TableName name = NameOf(table);
+  std::set<std::string, std::less<>> waiting;
+  PartOfApply part(this, name, rows, options, &waiting);
+  size_t first = 0;
+  while (const std::optional<absl::Span<const RowChange>> changes = rows->Next()) {
+    part.Run(*changes, first);
+    first += changes->size();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HBaseEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
+                                 const Decide& decide, const WriteOptions& options) {
+  if (absl::Status status = CheckTable(table, options.deadline); !status.ok()) return status;
+  const hbase::TableName name = NameOf(table);
+  const StoredChoice choice = ChoiceOf(hints);
+  guarded_changes_.fetch_add(1, std::memory_order_relaxed);
+  const auto read = [&] { return ReadStoredRow(client_.get(), name, row_key, choice, options.deadline); };
+  const auto make = [&](const StoredRow& row, RowEdit* edit) -> absl::StatusOr<Made> {
+    std::vector<RowFamily> families = row.Families();
+    std::erase_if(families, [&](const RowFamily& family) { return !MayGive(hints, family.family); });
+    const absl::StatusOr<std::optional<RowDelta>> delta = decide(families);
+    if (!delta.ok()) return delta.status();
+    if (!delta->has_value()) return Made::kNothing;
+    const absl::StatusOr<EditNeeds> needs = NeedsOf(**delta);
+    if (!needs.ok()) return needs.status();
+    absl::StatusOr<StoredRow> more = StoredRow();
+    if (needs->is_guarded) {
+      more = ReadStoredRow(client_.get(), name, row_key, needs->choice, options.deadline);
+      if (!more.ok()) return more.status();
+      if (more->version() != row.version()) return Made::kStale;
+    }
+    if (absl::Status status = MakeEdit(row_key, **delta, *more, edit); !status.ok()) return status;
+    return Made::kEdit;
+  };
+  return CommitGuarded(client_.get(), name, row_key, read, make, options.deadline, &conflicts_);
+}
+
+absl::StatusOr<bool> HBaseEngine::DeleteRows(const hbase::TableName& table, const RowRange& range,
+                                             size_t rows_max, absl::Time deadline) {
+  // One cell a row, of those of any family: the row is there if it has one.
+  const hbase::CellChoice choice{
+      .families = {kCellsFamily, kExpiringFamily}, .newest_per_column = 1, .keys_only = true};
+  const std::unique_ptr<hbase::RowScan> scan =
+      client_->Scan(table, {.start = range.start, .stop = range.end}, choice, {}, deadline);
+  std::vector<RowEdit> edits;
+  std::string last_row;
+  size_t rows = 0;
+  while (true) {
+    hbase::RowScan::Part part;
+    const absl::StatusOr<bool> more = scan->Next(&part);
+    if (!more.ok()) return more.status();
+    if (*more && part.row == last_row) continue;
+    const bool is_end = !*more || rows == rows_max;
+    if (!edits.empty() && (is_end || edits.size() >= kDeletesABatch)) {
+      if (absl::Status status = DeleteAll(table, &edits, deadline); !status.ok()) return status;
+    }
+    if (is_end) return !*more;
+    last_row = std::string(part.row);
+    MakeRowDelete(last_row, &edits.emplace_back());
+    ++rows;
+  }
+}
+
+absl::Status HBaseEngine::DropRange(TableId table, const RowRange& range, absl::Time deadline) {
+  if (absl::Status status = CheckTable(table, deadline); !status.ok()) return status;
+  if (range.IsEmpty()) return absl::OkStatus();
+  const hbase::TableName name = NameOf(table);
+  const absl::StatusOr<std::vector<hbase::Regions::Place>> places = client_->regions()->All(name, deadline);
+  if (!places.ok()) return places.status();
+  for (const hbase::Regions::Place& place : *places) {
+    const std::vector<RowRange> left = IntersectRanges({RangeOf(*place)}, {range});
+    if (left.empty()) continue;
+    const bool is_whole = IsWithin(RangeOf(*place), range);
+    const absl::StatusOr<bool> is_done =
+        DeleteRows(name, left[0], is_whole ? kRowsDeletedSinglyMax : SIZE_MAX, deadline);
+    if (!is_done.ok()) return is_done.status();
+    if (*is_done) continue;
+    // The region may be another one by now, which reaches further than the range.
+    const absl::StatusOr<hbase::Regions::Place> now =
+        client_->regions()->Find(name, place->start_key, deadline);
+    if (!now.ok()) return now.status();
+    const absl::Status emptied =
+        **now == *place ? client_->tables()->TruncateRegion(name, place->start_key, deadline)
+                        : DeleteRows(name, left[0], SIZE_MAX, deadline).status();
+    if (!emptied.ok()) return emptied;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<RangeStats>> HBaseEngine::Ranges(TableId table, absl::Time deadline) {
+  if (absl::Status status = CheckTable(table, deadline); !status.ok()) return status;
+  const absl::StatusOr<std::vector<hbase::Regions::Place>> places =
+      client_->regions()->All(NameOf(table), deadline);
+  if (!places.ok()) return places.status();
+  const absl::StatusOr<hbase::ClusterState> state = client_->tables()->State(deadline);
+  if (!state.ok()) return state.status();
+  std::map<std::string_view, uint64_t> bytes;
+  for (const hbase::ServerLoad& server : state->servers) {
+    for (const hbase::RegionLoad& region : server.regions)
+      bytes[region.name] = region.file_bytes + region.memory_bytes;
+  }
+  std::vector<RangeStats> ranges;
+  for (const hbase::Regions::Place& place : *places)
+    ranges.push_back({.end_key = place->end_key, .bytes = bytes[place->name]});
+  return ranges;
+}
+
+std::vector<Figure> HBaseEngine::Figures() const {
+  const auto number = [](uint64_t count) { return static_cast<double>(count); };
+  return {Figure::Counter("sonde_hbase_blind_changes_total", "Changes of rows that needed no look at the row.")
+              .Add(number(blind_changes_)),
+          Figure::Counter("sonde_hbase_guarded_changes_total", "Changes of rows that read the row first.")
+              .Add(number(guarded_changes_)),
+          Figure::Counter("sonde_hbase_conflicts_total", "Guarded changes that began anew.")
+              .Add(number(conflicts_)),
+          Figure::Counter("sonde_hbase_retries_total", "Calls to HBase that were repeated.")
+              .Add(number(client_->rows()->retries())),
+          Figure::Counter("sonde_hbase_found_answers_total",
+                          "Guarded changes whose answers were lost, and found in the row.")
+              .Add(number(client_->rows()->settled())),
+          Figure::Counter("sonde_hbase_lookups_total", "Reads of hbase:meta.")
+              .Add(number(client_->regions()->lookups()))};
+}
+
+}  // namespace sonde

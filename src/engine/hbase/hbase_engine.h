@@ -1,0 +1,104 @@
+// The engine whose rows are in an HBase cluster.  Any number of servers may use one store at once.
+//
+// HBase does what it is good at: rows in order, in regions that it splits, moves and recovers; the order of what is written to a row;
+// copies.  The engine keeps nothing in memory but where regions are, so a server may be killed at any time.  stored_cells.h and
+// store_layout.h say what is where; docs/decisions/0037-hbase-engine.md why.
+//
+// A change is one commit a row.  It is written blindly, in one call with others, if it only puts cells, or deletes columns without a
+// start of time.  Otherwise its row is read first, and the change is guarded by the row's version (hbase/row_version.h).  Every change
+// writes a new version.
+//
+// Not built: log(), snapshots() and range_sizes() are null; WritePressure is always 0.  Nothing is forgotten of what may be
+// (TableSpec): readers hide it.  Cells of a value above HBase's hbase.server.keyvalue.maxsize are UNKNOWN.
+//
+// Threads: all functions may be called at once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/hbase/records.h"
+#include "engine/hbase/row_edit.h"
+#include "engine/hbase/store_layout.h"
+#include "hbase/client.h"
+
+namespace sonde {
+
+struct HBaseEngineOptions {
+  HBaseStoreAddress address;
+  std::string user = "sonde";  // who HBase is told that it is
+  bool sync = false;           // changes are answered when HBase's copies have them on their disks, and not in memory
+  absl::Duration open_timeout = absl::Seconds(30);
+};
+
+class HBaseEngine final : public Engine {
+ public:
+  // Finds the store, or makes it.  Errors: those of PrepareStore and of hbase::Client::Create.
+  static absl::StatusOr<std::unique_ptr<HBaseEngine>> Open(HBaseEngineOptions options);
+
+  using RowStore::Apply;
+
+  EngineTraits traits() const override {
+    return {.waits_for_network = true, .commits_many_rows = true, .is_shared = true};
+  }
+  RowLog* log() override { return nullptr; }
+  Snapshots* snapshots() override { return nullptr; }
+  RangeSizes* range_sizes() override { return nullptr; }
+
+  absl::Status WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) override;
+  absl::StatusOr<std::vector<Record>> ReadRecords(std::string_view prefix, absl::Time deadline) override;
+  absl::StatusOr<int64_t> RecordsVersion(absl::Time deadline) override;
+  absl::Status CreateTable(const TableSpec& spec, absl::Time deadline) override;
+  absl::Status AlterTable(const TableSpec& spec, absl::Time deadline) override;
+  absl::Status DropTable(TableId table, absl::Time deadline) override;
+  // Reads the family's keys and deletes what it finds, before it returns.
+  absl::Status DropFamily(TableId table, FamilyId family, absl::Time deadline) override;
+  absl::StatusOr<std::unique_ptr<RowStream>> Scan(TableId table, std::vector<RowRange> ranges,
+                                                  ScanOptions options) override;
+  absl::Status Apply(TableId table, RowSource* rows, const WriteOptions& options) override;
+  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints, const Decide& decide,
+                      const WriteOptions& options) override;
+  // Truncates regions that lie in the range and have many rows; elsewhere deletes row by row.
+  absl::Status DropRange(TableId table, const RowRange& range, absl::Time deadline) override;
+  // A range a region, with sizes as the cluster's master knows them: some seconds old, in whole MiB.
+  absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table, absl::Time deadline) override;
+  double WritePressure() const override { return 0; }
+  std::vector<Figure> Figures() const override;
+  absl::Status CheckWrites(absl::Time deadline) override;
+
+  hbase::Client* client() { return client_.get(); }
+  hbase::TableName NameOf(TableId table) const { return CellsTable(options_.address.space, table); }
+
+ private:
+  class PartOfApply;
+
+  HBaseEngine(HBaseEngineOptions options, std::unique_ptr<hbase::Client> client);
+
+  // NOT_FOUND: there is no such table.
+  absl::Status CheckTable(TableId table, absl::Time deadline);
+  // Applies one change that needs to know its row.
+  absl::Status ApplyGuarded(const hbase::TableName& table, const RowChange& change, EditNeeds needs,
+                            absl::Time deadline);
+  // Applies edits that need not, and empties the list.  Returns a status an edit.
+  std::vector<absl::Status> ApplyBlind(const hbase::TableName& table, std::vector<RowEdit>* edits,
+                                       absl::Time deadline);
+  // The same for deletes: the first error.
+  absl::Status DeleteAll(const hbase::TableName& table, std::vector<RowEdit>* edits, absl::Time deadline);
+  // Deletes rows of a range one by one, at most `rows_max`; false: there may be more.
+  absl::StatusOr<bool> DeleteRows(const hbase::TableName& table, const RowRange& range, size_t rows_max,
+                                  absl::Time deadline);
+
+  const HBaseEngineOptions options_;
+  const std::unique_ptr<hbase::Client> client_;
+  std::atomic<uint64_t> conflicts_ = 0;
+  std::atomic<uint64_t> blind_changes_ = 0;
+  std::atomic<uint64_t> guarded_changes_ = 0;
+  HBaseRecords records_;
+};
+
+}  // namespace sonde

@@ -1,0 +1,207 @@
+#include "engine/hbase/store_layout.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "absl/strings/ascii.h"
+#include "base/bytes.h"
+#include "engine/hbase/stored_cells.h"
+
+namespace sonde {
+namespace {
+
+constexpr char kCatalogName[] = "catalog";
+constexpr size_t kNamespaceBytesMax = 100;
+constexpr size_t kMastersMax = 16;
+// HBase's own TTL, in seconds, of cells that expire after three quarters of an hour at most (model/expiring_family.h): the rest is for
+// clocks that differ.
+constexpr char kExpiringSeconds[] = "5400";
+
+absl::Status BadAddress(std::string_view text, std::string_view why) {
+  return absl::InvalidArgumentError(fmt::format(
+      "The store's address '{}' is not hbase://HOST[:PORT]/NAMESPACE: {}", Printable(text), why));
+}
+
+// The parts between separators; one more than there are of these.
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+// The number that is all of the text.
+std::optional<uint32_t> NumberOf(std::string_view text, int base) {
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+bool IsNamespace(std::string_view space) {
+  return !space.empty() && space.size() <= kNamespaceBytesMax && space != "default" && space != "hbase" &&
+         std::all_of(space.begin(), space.end(), [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+         });
+}
+
+hbase::FamilySchema FamilyOf(std::string name, std::map<std::string, std::string> more) {
+  hbase::FamilySchema family{std::move(name), std::move(more)};
+  family.attributes["NEW_VERSION_BEHAVIOR"] = "true";
+  family.attributes["KEEP_DELETED_CELLS"] = "FALSE";
+  family.attributes["BLOOMFILTER"] = "ROW";
+  family.attributes["DATA_BLOCK_ENCODING"] = "FAST_DIFF";
+  family.attributes["IN_MEMORY_COMPACTION"] = "NONE";
+  return family;
+}
+
+// What changes the meaning of cells.  Other attributes (compression, say) are the operator's.
+constexpr const char* kFixedAttributes[] = {"NEW_VERSION_BEHAVIOR", "KEEP_DELETED_CELLS", "VERSIONS", "TTL",
+                                            "MIN_VERSIONS"};
+
+// HBase shows some values in words, and leaves defaults out.
+std::string ValueOf(const hbase::FamilySchema& family, const std::string& name) {
+  const auto found = family.attributes.find(name);
+  const std::string value = found == family.attributes.end() ? "" : absl::AsciiStrToUpper(found->second);
+  if (name == "TTL" && (value.empty() || value == "FOREVER" || value == "2147483647")) return "FOREVER";
+  if (name == "MIN_VERSIONS" && value.empty()) return "0";
+  if (name == "KEEP_DELETED_CELLS" && value.empty()) return "FALSE";
+  if (name == "NEW_VERSION_BEHAVIOR" && value.empty()) return "FALSE";
+  if (name == "VERSIONS" && value.empty()) return "1";
+  return value;
+}
+
+absl::Status CheckSchema(const hbase::TableSchema& schema) {
+  const std::string table = schema.table.Text();
+  for (const hbase::FamilySchema& wanted : SchemaOf(schema.table).families) {
+    const auto family = std::find_if(schema.families.begin(), schema.families.end(),
+                                     [&](const auto& one) { return one.name == wanted.name; });
+    if (family == schema.families.end()) {
+      return absl::FailedPreconditionError(fmt::format(
+          "HBase's table {} has no family '{}': it is not Sonde's, or somebody altered it", table, wanted.name));
+    }
+    for (const char* name : kFixedAttributes) {
+      if (ValueOf(*family, name) == ValueOf(wanted, name)) continue;
+      return absl::FailedPreconditionError(
+          fmt::format("Family '{}' of HBase's table {} has {} {} and not {}: it is not Sonde's, or somebody "
+                      "altered it",
+                      wanted.name, table, name, ValueOf(*family, name), ValueOf(wanted, name)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckVersion(const hbase::ClusterState& state, std::string_view cluster) {
+  const std::vector<std::string_view> parts = Split(state.version, '.');
+  if (parts.size() >= 2 && parts[0] == "2" && NumberOf(parts[1], 10).value_or(0) >= 6) return absl::OkStatus();
+  return absl::FailedPreconditionError(fmt::format(
+      "The cluster at {} runs HBase {}; Sonde works with HBase 2.6 and later versions of HBase 2", cluster,
+      state.version.empty() ? "of an unknown version" : state.version));
+}
+
+}  // namespace
+
+absl::StatusOr<HBaseStoreAddress> ParseHBaseStore(std::string_view text) {
+  std::string_view rest = text;
+  if (!rest.starts_with(kHBaseScheme)) return BadAddress(text, "it does not begin with hbase://");
+  rest.remove_prefix(kHBaseScheme.size());
+  const size_t slash = rest.find('/');
+  if (slash == std::string_view::npos) return BadAddress(text, "it has no namespace");
+  HBaseStoreAddress address;
+  address.space = std::string(rest.substr(slash + 1));
+  if (!IsNamespace(address.space)) {
+    return BadAddress(text, fmt::format("a namespace has 1 to {} letters, digits and '_', and is not one of "
+                                        "HBase's own",
+                                        kNamespaceBytesMax));
+  }
+  for (const std::string_view one : Split(rest.substr(0, slash), ',')) {
+    hbase::ServerAddress master{std::string(one), kHBaseMasterPort};
+    const size_t colon = one.rfind(':');
+    if (colon != std::string_view::npos) {
+      const uint32_t port = NumberOf(one.substr(colon + 1), 10).value_or(0);
+      if (port == 0 || port > UINT16_MAX) return BadAddress(text, "a port is a number from 1 to 65535");
+      master = {std::string(one.substr(0, colon)), static_cast<uint16_t>(port)};
+    }
+    if (master.host.empty()) return BadAddress(text, "it names no host");
+    address.masters.push_back(std::move(master));
+  }
+  if (address.masters.size() > kMastersMax)
+    return BadAddress(text, fmt::format("it names {} masters, at most {} are asked", address.masters.size(), kMastersMax));
+  return address;
+}
+
+hbase::TableName CatalogTable(std::string_view space) { return {std::string(space), kCatalogName}; }
+
+hbase::TableName CellsTable(std::string_view space, TableId table) {
+  return {std::string(space), fmt::format("t{:08x}", table)};
+}
+
+std::optional<TableId> CellsTableId(const hbase::TableName& table) {
+  const std::string_view name = table.name;
+  if (name.empty()) return std::nullopt;
+  const std::optional<uint32_t> id = NumberOf(name.substr(1), 16);
+  return id.has_value() && CellsTable(table.space, *id) == table ? id : std::nullopt;
+}
+
+hbase::TableSchema SchemaOf(const hbase::TableName& table) {
+  constexpr char kAll[] = "2147483647";
+  hbase::TableSchema schema{table, {}};
+  schema.families.push_back(FamilyOf(kCellsFamily, {{"VERSIONS", kAll}}));
+  schema.families.push_back(FamilyOf(kVersionFamily, {{"VERSIONS", "1"}}));
+  if (table.name != kCatalogName)
+    schema.families.push_back(FamilyOf(kExpiringFamily, {{"VERSIONS", kAll}, {"TTL", kExpiringSeconds}}));
+  return schema;
+}
+
+absl::Status PrepareStore(hbase::Client* client, const HBaseStoreAddress& address, absl::Time deadline) {
+  std::vector<std::string> names;
+  for (const hbase::ServerAddress& master : address.masters) names.push_back(master.Text());
+  const std::string cluster = fmt::format("{}", fmt::join(names, ","));
+  hbase::Tables* const tables = client->tables();
+  const absl::StatusOr<hbase::ClusterState> state = tables->State(deadline);
+  if (!state.ok()) {
+    return absl::Status(absl::IsDeadlineExceeded(state.status()) ? absl::StatusCode::kUnavailable
+                                                                 : state.status().code(),
+                        fmt::format("The HBase cluster at {} does not answer: {}", cluster,
+                                    std::string(state.status().message())));
+  }
+  if (absl::Status status = CheckVersion(*state, cluster); !status.ok()) return status;
+  if (state->servers.empty())
+    return absl::UnavailableError(fmt::format("The HBase cluster at {} has no region server", cluster));
+  const absl::StatusOr<std::vector<std::string>> spaces = tables->Namespaces(deadline);
+  if (!spaces.ok()) return spaces.status();
+  if (std::find(spaces->begin(), spaces->end(), address.space) == spaces->end()) {
+    const absl::Status made = tables->CreateNamespace(address.space, deadline);
+    if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+  }
+  const absl::StatusOr<std::vector<hbase::TableSchema>> schemas = tables->List(address.space, deadline);
+  if (!schemas.ok()) return schemas.status();
+  const hbase::TableName catalog = CatalogTable(address.space);
+  bool has_catalog = false;
+  for (const hbase::TableSchema& schema : *schemas) {
+    has_catalog |= schema.table == catalog;
+    if (schema.table == catalog || CellsTableId(schema.table).has_value()) {
+      if (absl::Status status = CheckSchema(schema); !status.ok()) return status;
+      continue;
+    }
+    return absl::FailedPreconditionError(
+        fmt::format("Namespace '{}' of the cluster at {} has a table that is not Sonde's: {}", address.space,
+                    cluster, schema.table.Text()));
+  }
+  if (has_catalog) return absl::OkStatus();
+  if (!schemas->empty()) {
+    return absl::FailedPreconditionError(
+        fmt::format("Namespace '{}' of the cluster at {} has tables, and no table {}: a part of a store is lost",
+                    address.space, cluster, catalog.Text()));
+  }
+  const absl::Status made = tables->Create(SchemaOf(catalog), {}, deadline);
+  return absl::IsAlreadyExists(made) ? absl::OkStatus() : made;
+}
+
+}  // namespace sonde

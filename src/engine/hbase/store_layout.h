@@ -1,0 +1,45 @@
+// A store of Sonde's as tables of an HBase namespace.
+//
+//   NAMESPACE:catalog     one row, "records" (records.h)
+//   NAMESPACE:t00000007   the table with the id 7, in hexadecimal; its cells are as stored_cells.h says
+// A namespace is a store's if it has the table `catalog`, or no table at all.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "hbase/client.h"
+#include "model/cell.h"
+
+namespace sonde {
+
+// hbase://HOST[:PORT][,HOST[:PORT]...]/NAMESPACE: masters of the cluster (port 16000 without one), and where the store is.
+struct HBaseStoreAddress {
+  std::vector<hbase::ServerAddress> masters;
+  std::string space;
+};
+constexpr uint16_t kHBaseMasterPort = 16000;
+constexpr std::string_view kHBaseScheme = "hbase://";
+
+// INVALID_ARGUMENT: it is no such address.
+absl::StatusOr<HBaseStoreAddress> ParseHBaseStore(std::string_view text);
+
+hbase::TableName CatalogTable(std::string_view space);
+hbase::TableName CellsTable(std::string_view space, TableId table);
+// nullopt: it is no table of cells.
+std::optional<TableId> CellsTableId(const hbase::TableName& table);
+
+// How the store makes its tables.
+hbase::TableSchema SchemaOf(const hbase::TableName& table);
+
+// Finds the store in the namespace, or makes it where there is nothing.
+//  FAILED_PRECONDITION  HBase's version is another, or the namespace has tables that are not Sonde's, or are not as Sonde made them
+//  UNAVAILABLE          the cluster does not answer, or has no region server
+absl::Status PrepareStore(hbase::Client* client, const HBaseStoreAddress& address, absl::Time deadline);
+
+}  // namespace sonde

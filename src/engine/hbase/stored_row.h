@@ -1,0 +1,68 @@
+// A row as it was read from HBase, whole, with its version: what guarded changes are made of.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "engine/hbase/stored_cells.h"
+#include "engine/row_store.h"
+#include "hbase/client.h"
+
+namespace sonde {
+
+// Which cells of a row are wanted.  Others may come, too.
+struct StoredChoice {
+  std::vector<hbase::QualifierRange> qualifiers;  // none: no cells
+  bool with_expiring = false;                     // some are of expiring families
+  TimeRange time_range = {};
+  std::optional<int64_t> newest_per_column = std::nullopt;  // of those in time_range
+  bool keys_only = false;                                   // values come empty
+};
+
+// The cells that a reader with these hints wants.
+StoredChoice ChoiceOf(const ReadHints& hints);
+
+// Whether a reader with these hints may get cells of the family: cells of expiring ones are for those who name them.
+bool MayGive(const ReadHints& hints, FamilyId family);
+
+// The same as HBase is asked for them.
+hbase::CellChoice HBaseChoiceOf(const StoredChoice& choice);
+
+class StoredRow {
+ public:
+  StoredRow() = default;
+  StoredRow(StoredRow&&) = default;
+  StoredRow& operator=(StoredRow&&) = default;
+
+  // By family, and there in the order of cells.
+  const std::vector<SeamCell>& cells() const { return cells_; }
+  // Empty: it has none.
+  const std::string& version() const { return version_; }
+  // The same cells, a family each; they view this.
+  std::vector<RowFamily> Families() const;
+
+  // The next cell of the row, in HBase's order; copied.  DATA_LOSS: it is none of Sonde's.
+  absl::Status Add(const hbase::Cell& cell);
+  void set_version(std::string version) { version_ = std::move(version); }
+
+ private:
+  std::deque<std::string> bytes_;  // what cells_ view
+  std::vector<SeamCell> cells_;
+  std::string version_;
+};
+
+// Reads cells of a row, which nobody has changed since the version that comes with them.
+//  NOT_FOUND            there is no such table
+//  FAILED_PRECONDITION  the cells come to more than kRowWholeBytesMax (model/limits.h)
+//  others               as RowScan
+absl::StatusOr<StoredRow> ReadStoredRow(hbase::Client* client, const hbase::TableName& table,
+                                        std::string_view row_key, const StoredChoice& choice,
+                                        absl::Time deadline);
+
+}  // namespace sonde
