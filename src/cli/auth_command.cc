@@ -9,6 +9,7 @@
 
 #include "cli/auth_commands.h"
 #include "cli/commands.h"
+#include "cli/reach/command_end.h"
 
 namespace sonde {
 namespace {
@@ -75,12 +76,6 @@ constexpr char kCheckFooter[] =
     "Examples:\n"
     "  (printf 'Bearer '; cat token) | sonde auth check --data-dir /var/lib/sonde";
 
-int AuthStatus(const absl::Status& status) {
-  if (status.ok()) return 0;
-  fmt::print(stderr, "sonde auth: {}\n", std::string(status.message()));
-  return absl::IsInvalidArgument(status) ? 2 : 1;
-}
-
 void AddPlace(CLI::App* command, AuthPlace* place) {
   command->add_option("--auth", place->auth, "the authentication file")->type_name("FILE");
   command->add_option("--data-dir", place->data_dir, "the data directory, whose auth.yaml it is")
@@ -107,7 +102,8 @@ CLI::App* AddAuth(CLI::App* auth, const char* name, const char* what, const char
     AddPlace(command, &flags->place);
     AddAuditLog(command, &flags->place);  // those with flags of their own change the file
   }
-  command->callback([flags, exit_status, run = std::move(run)] { *exit_status = AuthStatus(run(*flags)); });
+  command->callback(
+      [flags, exit_status, run = std::move(run)] { *exit_status = EndOfCommand("sonde auth", run(*flags)); });
   return command;
 }
 

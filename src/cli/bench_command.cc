@@ -11,6 +11,7 @@
 #include "bench/bench.h"
 #include "bench/report.h"
 #include "cli/commands.h"
+#include "cli/reach/command_end.h"
 #include "cli/sql_session.h"
 
 namespace sonde {
@@ -150,16 +151,14 @@ void RunBench(const CLI::App& command, Flags flags, int* exit_status) {
   for (const std::string& text : flags.parameters) {
     auto parameter = ParseSqlParameter(text);
     if (!parameter.ok()) {
-      fmt::print(stderr, "sonde bench {}: {}\n", name, std::string(parameter.status().message()));
-      *exit_status = 2;
+      *exit_status = EndOfCommand(fmt::format("sonde bench {}", name), parameter.status());
       return;
     }
     options.question.parameters.push_back(*std::move(parameter));
   }
   const auto results = bench::RunWorkloads(name, options);
   if (!results.ok()) {
-    fmt::print(stderr, "sonde bench {}: {}\n", name, results.status().ToString());
-    *exit_status = results.status().code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
+    *exit_status = EndOfCommand(fmt::format("sonde bench {}", name), results.status());
     return;
   }
   const bench::Machine machine = bench::DescribeMachine();

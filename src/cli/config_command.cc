@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/reach/command_end.h"
 #include "cli/reference/settings_page.h"
 #include "cli/serve_flags.h"
 #include "server/serve_settings.h"
@@ -72,7 +73,7 @@ void AddConfigCommand(CLI::App& app, int* exit_status) {
     const absl::Status checked = settings.ok() ? CheckServeSettings(*settings) : settings.status();
     if (settings.ok()) ShowSettings(*settings, origins, *as_json);
     if (checked.ok()) return;
-    fmt::print(stderr, "sonde config show: {}\n", std::string(checked.message()));
+    (void)EndOfCommand("sonde config show", checked);
     *exit_status = 2;
   });
   AddPrinter(config, "schema", "Print the JSON schema of the file that --config names, for editors",

@@ -23,6 +23,7 @@
 #include "absl/time/time.h"
 #include "base/processors.h"
 #include "cli/commands.h"
+#include "cli/reach/command_end.h"
 #include "cli/reach/http_client.h"
 #include "cli/watch/redact.h"
 #include "cli/watch/tar_writer.h"
@@ -46,6 +47,7 @@ struct BundleFlags {
   std::string config;
   std::string data_dir;
   std::vector<std::string> logs;
+  bool json = false;
 };
 
 // The parts of an archive, and what could not be had.
@@ -206,7 +208,12 @@ absl::Status RunBundle(BundleFlags flags) {
   for (size_t i = 0; i < flags.logs.size(); ++i) AddLog(flags.logs[i], i + 1, &bundle);
   if (absl::Status status = WriteBundle(flags.out, bundle.Finish()); !status.ok()) return status;
   if (!bundle.missing().empty()) fmt::print(stderr, "sonde debug bundle: left out:\n{}", bundle.missing());
-  fmt::print("{}\n", flags.out);
+  if (flags.json) {
+    const nlohmann::ordered_json result = {{"file", flags.out}, {"is_whole", bundle.missing().empty()}};
+    fmt::print("{}\n", result.dump());
+  } else {
+    fmt::print("{}\n", flags.out);
+  }
   return absl::OkStatus();
 }
 
@@ -234,12 +241,9 @@ void AddDebugCommand(CLI::App& app, int* exit_status) {
   command->add_option("--log", flags->logs,
                       "a log, of which the last 8 MiB are taken; may be given several times");
   AddHttpFlags(*command, &flags->http);
-  command->callback([flags, exit_status] {
-    const absl::Status status = RunBundle(*flags);
-    if (status.ok()) return;
-    fmt::print(stderr, "sonde debug bundle: {}\n", std::string(status.message()));
-    *exit_status = absl::IsInvalidArgument(status) ? 2 : 1;
-  });
+  command->add_flag("--json", flags->json, "print the result as JSON");
+  command->callback(
+      [flags, exit_status] { *exit_status = EndOfCommand("sonde debug bundle", RunBundle(*flags)); });
 }
 
 }  // namespace sonde

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,6 +21,7 @@
 #include "absl/time/time.h"
 #include "cli/auth_commands.h"
 #include "cli/commands.h"
+#include "cli/reach/command_end.h"
 #include "tls/authority.h"
 
 namespace sonde {
@@ -42,6 +44,7 @@ constexpr char kInitFooter[] =
 struct InitFlags {
   std::string data_dir;
   bool production = false;
+  bool json = false;
   std::vector<std::string> hosts;
 };
 
@@ -138,12 +141,21 @@ absl::Status Init(const InitFlags& flags) {
   if (status.ok())
     status = WriteNew(settings, SettingsText(directory, !flags.hosts.empty(), flags.production));
   if (!status.ok()) return status;
-  fmt::print(
-      "{0}/sonde.yaml\n"
-      "{0}/auth.yaml\n"
-      "{0}/admin-key.json\n"
-      "{0}/certificates/ca.pem\n",
-      directory.native());
+  const std::string path = directory.native();
+  if (flags.json) {
+    const nlohmann::ordered_json paths = {{"config", path + "/sonde.yaml"},
+                                          {"auth", path + "/auth.yaml"},
+                                          {"key", path + "/admin-key.json"},
+                                          {"ca", path + "/certificates/ca.pem"}};
+    fmt::print("{}\n", paths.dump());
+  } else {
+    fmt::print(
+        "{0}/sonde.yaml\n"
+        "{0}/auth.yaml\n"
+        "{0}/admin-key.json\n"
+        "{0}/certificates/ca.pem\n",
+        path);
+  }
   fmt::print(stderr,
              "sonde init: start the server by `sonde serve --config {0}/sonde.yaml`; clients trust "
              "{0}/certificates/ca.pem\n"
@@ -170,11 +182,8 @@ void AddInitCommand(CLI::App& app, int* exit_status) {
                  "settings as Cloud Bigtable's: no instance is made by its first table, and no unknown app "
                  "profile is taken "
                  "(strict_instances)");
-  init->callback([=] {
-    const absl::Status status = Init(*flags);
-    *exit_status = status.ok() ? 0 : (absl::IsInvalidArgument(status) ? 2 : 1);
-    if (!status.ok()) fmt::print(stderr, "sonde init: {}\n", std::string(status.message()));
-  });
+  init->add_flag("--json", flags->json, "print the paths as JSON");
+  init->callback([=] { *exit_status = EndOfCommand("sonde init", Init(*flags)); });
 }
 
 }  // namespace sonde

@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "cli/commands.h"
 #include "cli/heat_picture.h"
+#include "cli/reach/command_end.h"
 #include "cli/reach/http_client.h"
 #include "server/serve_settings.h"
 
@@ -192,12 +193,7 @@ void AddKeyvizCommand(CLI::App& app, int* exit_status) {
       ->capture_default_str();
   command->add_option("--png", flags->png, "write the map into this file");
   command->add_flag("--json", flags->json, "map and findings as JSON");
-  command->callback([flags, exit_status] {
-    const absl::Status status = Run(*flags);
-    if (status.ok()) return;
-    fmt::print(stderr, "sonde keyviz: {}\n", std::string(status.message()));
-    *exit_status = absl::IsInvalidArgument(status) ? 2 : 1;
-  });
+  command->callback([flags, exit_status] { *exit_status = EndOfCommand("sonde keyviz", Run(*flags)); });
 }
 
 }  // namespace sonde

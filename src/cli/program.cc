@@ -13,6 +13,7 @@
 
 #include "cli/call_errors.h"
 #include "cli/commands.h"
+#include "cli/reach/command_end.h"
 #include "cli/series/series_commands.h"
 #include "cli/store/store_commands.h"
 #include "server/serve_settings.h"
@@ -50,7 +51,8 @@ int ReportCall(const CLI::App& app, const CLI::ParseError& error) {
     std::fputs(app.help().c_str(), stdout);  // StatusWithOutput tells if it fails
     return 0;
   }
-  fmt::print(stderr, "{}\n", text);
+  const size_t colon = text.find(": ");
+  WriteError(text.substr(0, colon), absl::StatusCode::kInvalidArgument, text.substr(colon + 2));
   return 2;
 }
 
@@ -97,6 +99,7 @@ int RunProgram(int argc, char** argv) {
 
   std::vector<std::string> arguments = AcceptEmulatorForm({argv + 1, argv + argc});
   TakeHelpCommand(&arguments);
+  if (std::ranges::find(arguments, "--json") != arguments.end()) WriteErrorsAsJson();
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
     app.parse(std::move(arguments));

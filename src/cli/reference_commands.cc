@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/commands.h"
+#include "cli/reach/command_end.h"
 #include "cli/reference/command_tree.h"
 #include "cli/reference/completion.h"
 #include "cli/reference/manual_page.h"
@@ -29,7 +30,7 @@ void AddReferenceCommands(CLI::App& app, int* exit_status) {
   completion->callback([&app, shell, exit_status] {
     const absl::StatusOr<std::string> script = CompletionFor(*shell, ReadCommandLine(app));
     if (!script.ok()) {
-      fmt::print(stderr, "sonde completion: {}\n", std::string(script.status().message()));
+      (void)EndOfCommand("sonde completion", script.status());
       *exit_status = 2;
       return;
     }

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "cli/commands.h"
+#include "cli/reach/command_end.h"
 #include "cli/serve_flags.h"
 #include "server/serve.h"
 #include "server/serve_settings.h"
@@ -14,10 +15,7 @@
 namespace sonde {
 namespace {
 
-int Fail(const absl::Status& status) {
-  fmt::print(stderr, "sonde serve: {}\n", std::string(status.message()));
-  return absl::IsInvalidArgument(status) ? 2 : 1;
-}
+int Fail(const absl::Status& status) { return EndOfCommand("sonde serve", status); }
 
 }  // namespace
 

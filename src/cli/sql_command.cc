@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/reach/command_end.h"
 #include "cli/sql_prompt.h"
 #include "cli/sql_session.h"
 
@@ -24,11 +25,7 @@ struct Options {
   AccessFlags access;
 };
 
-int Report(const absl::Status& status) {
-  if (status.ok()) return 0;
-  fmt::print(stderr, "sonde sql: {}\n", std::string(status.message()));
-  return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
-}
+int Report(const absl::Status& status) { return EndOfCommand("sonde sql", status); }
 
 int Run(const Options& options) {
   SqlOptions sql{

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/reach/command_end.h"
 #include "cli/reach/http_client.h"
 #include "cli/watch/metrics_text.h"
 #include "cli/watch/server_view.h"
@@ -54,8 +55,7 @@ int RunStatus(const StatusFlags& flags) {
   const absl::StatusOr<std::string> answer = HttpGet(flags.http, "/readyz");
   const absl::Status ready = answer.status();
   if (absl::IsInvalidArgument(ready)) {
-    fmt::print(stderr, "sonde status: {}\n", std::string(ready.message()));
-    return 2;
+    return EndOfCommand("sonde status", ready);
   }
   if (!flags.quiet) {
     const absl::StatusOr<ServerView> view = ViewOf(flags.http);

@@ -17,6 +17,7 @@
 #include "cli/call_errors.h"
 #include "cli/commands.h"
 #include "cli/reach/access.h"
+#include "cli/reach/command_end.h"
 #include "model/limits.h"
 #include "series/write/row_text.h"
 
@@ -26,12 +27,6 @@ namespace {
 constexpr int64_t kRowsUsual = 20;
 constexpr int64_t kRowsMax = 10'000;
 constexpr int kVersionsMax = 10'000;
-
-int Report(std::string_view command, const absl::Status& status) {
-  if (status.ok()) return 0;
-  fmt::print(stderr, "sonde {}: {}\n", command, std::string(status.message()));
-  return absl::IsInvalidArgument(status) ? 2 : 1;
-}
 
 std::string DumpLine(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -182,7 +177,8 @@ void AddTablesCommand(CLI::App& app, int* exit_status) {
   AddAccessFlags(*command, &options->access);
   command->footer(
       "Examples:\n  sonde tables\n  sonde tables --project p --instance i --endpoint 127.0.0.1:8086 --json");
-  command->callback([options, exit_status] { *exit_status = Report("tables", ListTables(*options)); });
+  command->callback(
+      [options, exit_status] { *exit_status = EndOfCommand("sonde tables", ListTables(*options)); });
 }
 
 void AddReadCommand(CLI::App& app, int* exit_status) {
@@ -207,7 +203,7 @@ void AddReadCommand(CLI::App& app, int* exit_status) {
       "  sonde read balloon\n"
       "  sonde read balloon --prefix us-west2 --versions 3\n"
       "  sonde read balloon --limit 10000 --json --project p --instance i --endpoint 127.0.0.1:8086");
-  command->callback([options, exit_status] { *exit_status = Report("read", Read(*options)); });
+  command->callback([options, exit_status] { *exit_status = EndOfCommand("sonde read", Read(*options)); });
 }
 
 }  // namespace sonde

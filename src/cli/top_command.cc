@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "cli/commands.h"
+#include "cli/reach/command_end.h"
 #include "cli/reach/http_client.h"
 #include "cli/watch/metrics_text.h"
 #include "cli/watch/server_view.h"
@@ -93,12 +94,7 @@ void AddTopCommand(CLI::App& app, int* exit_status) {
   command->add_option("--interval", flags->interval, "between two looks")->capture_default_str();
   command->add_flag("--once", flags->once, "show one interval and end");
   command->add_flag("--json", flags->json, "print a JSON object an interval");
-  command->callback([flags, exit_status] {
-    const absl::Status status = RunTop(*flags);
-    if (status.ok()) return;
-    fmt::print(stderr, "sonde top: {}\n", std::string(status.message()));
-    *exit_status = absl::IsInvalidArgument(status) ? 2 : 1;
-  });
+  command->callback([flags, exit_status] { *exit_status = EndOfCommand("sonde top", RunTop(*flags)); });
 }
 
 }  // namespace sonde

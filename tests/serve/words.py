@@ -31,10 +31,10 @@ class Program:
         self.sonde = sonde
 
     def run(self, *arguments, status=0, **variables):
-        """What it prints, on stdout and on stderr."""
+        """What it prints, on stdout and on stderr.  `status` is one, or a list of those that are right."""
         done = subprocess.run([self.sonde, *arguments], capture_output=True, text=True, timeout=60, env={**ENVIRONMENT, **variables},
                               stdin=subprocess.DEVNULL)
-        check(done.returncode == status, f"sonde {' '.join(arguments)} ended with {done.returncode}, not {status}: {done.stdout}{done.stderr}")
+        check(done.returncode in (status if isinstance(status, list) else [status]), f"sonde {' '.join(arguments)} ended with {done.returncode}, not {status}: {done.stdout}{done.stderr}")
         return done.stdout, done.stderr
 
     def says(self, arguments, text, status=2, **variables):
@@ -70,6 +70,49 @@ def check_words(program):
     check(program.run("help", "series", "query")[0] == program.run("series", "query", "--help")[0], "sonde help series query is not its help")
     program.says(["keyviz", "--http", "127.0.0.1:1"], "sonde keyviz: no HTTP server answers at 127.0.0.1:1: nobody listens there, or a "
                  "firewall is between; `sonde serve` prints the address of its page", status=1)
+
+
+# Their output is a text: a page, a script, a declaration, or what they do while they run.
+WITHOUT_JSON = {("serve",), ("completion",), ("manual",), ("help",), ("series", "init"), ("series", "explain"), ("config", "schema"),
+                ("config", "reference")}
+
+
+def commands(program, path=()):
+    """All commands that have no others below them."""
+    text = program.run(*path, "--help")[0]
+    found = re.findall(r"^  ([a-z][a-z-]*)  ", text[text.index("Subcommands:"):], re.MULTILINE) if "Subcommands:" in text else []
+    for name in found:
+        yield from commands(program, (*path, name)) if name != "help" else [("help",)]
+    if not found:
+        yield path
+
+
+def check_convention(program):
+    """All commands have one way to ask for JSON, to say errors, and to end."""
+    found = list(commands(program))
+    check(len(found) > 30, f"only {len(found)} commands are found")
+    for path in found:
+        has_json = "--json" in program.run(*path, "--help")[0]
+        check(has_json != (path in WITHOUT_JSON), f"sonde {' '.join(path)} {'has' if has_json else 'lacks'} --json")
+        if path[0] == "help":
+            continue
+        name = " ".join(("sonde", *path))
+        out, error = program.run(*path, "--no-such-flag", status=2)
+        check(out == "" and error.startswith(f"{name}: "), f"{name}: {out}{error}")
+        out, again = program.run(*path, "--no-such-flag", "--json", status=2)
+        told = json.loads(again)["error"]
+        check(out == "" and told["command"] == name and told["code"] == "INVALID_ARGUMENT" and error == f"{name}: {told['message']}\n", again)
+    # What fails is told in the same form.
+    for arguments in (["read", "t", "--endpoint", "127.0.0.1:1"], ["check", "--data-dir", "/none/data"], ["compact", "--data-dir", "/none/data"],
+                      ["backup", "list", "--in", "/none"], ["restore", "--from", "/none", "--data-dir", "/none/data"],
+                      ["auth", "list", "--data-dir", "/none"], ["keyviz", "--http", "127.0.0.1:1"], ["top", "--once", "--http", "127.0.0.1:1"],
+                      ["sql", "SELECT 1", "--data-dir", "/none/data"], ["series", "show", "--data-dir", "/none/data"],
+                      ["series", "check", "/none.yaml"], ["table", "deleted", "--data-dir", "/none/data"],
+                      ["debug", "bundle", "--out", "/none/x.tar"], ["init", "--data-dir", "/proc/none"]):
+        out, error = program.run(*arguments, "--json", status=[1, 2])
+        told = json.loads(error.splitlines()[-1])["error"]
+        check(out == "" and told["command"].startswith(f"sonde {arguments[0]}") and told["code"] != "OK" and told["message"],
+              f"{arguments}: {error}")
 
 
 def check_texts(program, http):
@@ -113,7 +156,8 @@ def check_answers(program, root, directory, endpoint):
     rows = [f"{place},2012-{1 + day // 28:02}-{1 + day % 28:02},0.0,10.0,5.0,3.1,sun" for day in range(DAYS) for place in ("Seattle", "New York")]
     points.write_text("location,date,precipitation,temp_max,temp_min,wind,weather\n" + "\n".join(rows) + "\n")
     # The emulator's variable is that of the official clients; Sonde's own comes before it.
-    program.run("series", "load", declaration, str(points), BIGTABLE_EMULATOR_HOST=endpoint)
+    loaded = json.loads(program.run("series", "load", declaration, str(points), "--json", BIGTABLE_EMULATOR_HOST=endpoint)[0])
+    check(loaded["points"] == 2 * DAYS and loaded["refused_lines"] == 0 and loaded["table"] == "weather", loaded)
     place = {"SONDE_ENDPOINT": endpoint}
     query = ["series", "query", declaration]
     out = program.run(*query, **place, BIGTABLE_EMULATOR_HOST="127.0.0.1:1")[0]
@@ -146,6 +190,7 @@ def main():
     program = Program(pathlib.Path(sys.argv[1]).resolve())
     root = pathlib.Path(__file__).resolve().parents[2]
     check_words(program)
+    check_convention(program)
     check_page(root)
     with tempfile.TemporaryDirectory() as directory:
         server, endpoint, http = start(program.sonde, directory)

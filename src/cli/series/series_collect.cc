@@ -8,6 +8,7 @@
 #include <chrono>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
@@ -27,6 +28,7 @@ struct CollectOptions {
   double seconds = 10;
   std::string interval = "1s";
   std::string host;
+  bool is_json = false;
   AccessFlags access;
 };
 
@@ -131,6 +133,13 @@ absl::Status Collect(const CollectOptions& options) {
   } while (next + std::chrono::microseconds(*interval_micros) <= end);
   fmt::print(stderr, "{} points ({} cells) of host '{}' written into table '{}'\n", writer.totals().points,
              writer.totals().cells, host, opened->schema.table);
+  if (options.is_json) {
+    const nlohmann::ordered_json result = {{"points", writer.totals().points},
+                                           {"cells", writer.totals().cells},
+                                           {"host", host},
+                                           {"table", opened->schema.table}};
+    fmt::print("{}\n", result.dump());
+  }
   return absl::OkStatus();
 }
 
@@ -146,6 +155,7 @@ void AddSeriesCollect(CLI::App& series, int* exit_status) {
       ->capture_default_str();
   command->add_option("--interval", options->interval, "between two points")->capture_default_str();
   command->add_option("--host", options->host, "the tag 'host' (this machine's name)");
+  command->add_flag("--json", options->is_json, "print the counts as JSON");
   AddAccessFlags(*command, &options->access);
   command->footer("The declaration has the tag 'host', and fields of these names, as many as are wanted:\n" +
                   fmt::format("  {}\n\n", fmt::join(kMetricNames, ", ")) +

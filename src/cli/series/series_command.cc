@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "cli/reach/command_end.h"
 #include "cli/series/series_commands.h"
 #include "series/known/complete_tables.h"
 #include "series/known/declaration_check.h"
@@ -29,9 +30,7 @@ void AddDeclarationArgument(CLI::App& command, std::string* file) {
 }
 
 int ReportStatus(std::string_view command, const absl::Status& status) {
-  if (status.ok()) return 0;
-  fmt::print(stderr, "sonde series {}: {}\n", command, series::TextOfStatus(status));
-  return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
+  return EndOfCommand(fmt::format("sonde series {}", command), status);
 }
 
 absl::StatusOr<OpenSeries> OpenAnySeries(const std::string& reference, const AccessFlags& access,
@@ -111,7 +110,11 @@ absl::Status CheckTables(const series::SeriesSchema& schema, const AccessFlags& 
 int Check(const std::string& file, bool is_json, const AccessFlags& access) {
   const absl::StatusOr<series::SeriesSchema> schema = series::ReadSchemaFile(file);
   if (!schema.ok()) {
-    fmt::print(stderr, "{}\n", series::TextOfStatus(schema.status()));
+    if (is_json) {
+      (void)ReportStatus("check", schema.status());
+    } else {
+      fmt::print(stderr, "{}\n", series::TextOfStatus(schema.status()));  // FILE:LINE: what is wrong
+    }
     return 1;
   }
   std::vector<series::Finding> findings = series::CheckSchema(*schema);
@@ -143,7 +146,7 @@ int Check(const std::string& file, bool is_json, const AccessFlags& access) {
 int Explain(const std::string& file) {
   const absl::StatusOr<series::SeriesSchema> schema = series::ReadSchemaFile(file);
   if (!schema.ok()) {
-    fmt::print(stderr, "{}\n", series::TextOfStatus(schema.status()));
+    fmt::print(stderr, "{}\n", series::TextOfStatus(schema.status()));  // FILE:LINE: what is wrong
     return 1;
   }
   const absl::StatusOr<std::string> text = series::ExplainSchema(*schema);

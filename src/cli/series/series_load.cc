@@ -14,6 +14,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 
@@ -48,6 +49,7 @@ struct LoadOptions {
   std::string format;
   std::string resume;
   bool is_strict = false;
+  bool is_json = false;
   AccessFlags access;
 };
 
@@ -264,7 +266,7 @@ class BadLines {
 };
 
 void ReportLoaded(const series::SeriesSchema& schema, const series::CsvTotals& totals,
-                  const series::PointWriter& writer, double seconds) {
+                  const series::PointWriter& writer, double seconds, bool is_json) {
   if (!totals.ignored_columns.empty()) {
     fmt::print(stderr, "columns that the series does not have: {}; {} {} passed over\n",
                fmt::join(totals.ignored_columns, ", "), totals.ignored_values,
@@ -289,6 +291,13 @@ void ReportLoaded(const series::SeriesSchema& schema, const series::CsvTotals& t
   fmt::print(stderr, "{} points ({} cells) loaded into table '{}' in {:.2f} s, {:.0f} points/s\n",
              totals.points, writer.totals().cells, schema.table, seconds,
              static_cast<double>(totals.points) / std::max(seconds, 1e-6));
+  if (!is_json) return;
+  const nlohmann::ordered_json result = {{"points", totals.points},
+                                         {"cells", writer.totals().cells},
+                                         {"refused_lines", totals.bad_lines},
+                                         {"table", schema.table},
+                                         {"seconds", seconds}};
+  fmt::print("{}\n", result.dump());
 }
 
 // Derived tables that this load will not complete.
@@ -358,7 +367,7 @@ int Load(const LoadOptions& options) {
   }
   resume.Remove();
   if (*lines_written > 0) fmt::print(stderr, "{} lines were loaded before\n", *lines_written);
-  ReportLoaded(opened->schema, *totals, writer, progress.Seconds());
+  ReportLoaded(opened->schema, *totals, writer, progress.Seconds(), options.is_json);
   return totals->bad_lines > 0 ? 1 : 0;
 }
 
@@ -408,6 +417,7 @@ void AddSeriesLoad(CLI::App& series, int* exit_status) {
   command->add_option("--separator", options->separator, "between values; \\t for a tab")
       ->capture_default_str();
   command->add_flag("--strict", options->is_strict, "load nothing when a line is bad");
+  command->add_flag("--json", options->is_json, "print the counts as JSON");
   AddAccessFlags(*command, &options->access);
   command->footer(kLoadExamples);
   command->callback([options, exit_status] { *exit_status = Load(*options); });

@@ -117,6 +117,7 @@ struct RebuildOptions {
   std::string declaration;
   std::vector<std::string> tables;
   bool is_stale_only = false;
+  bool is_json = false;
   AccessFlags access;
 };
 
@@ -141,6 +142,13 @@ int Rebuild(const RebuildOptions& options) {
                "{} pieces of roll-ups were left as they are: some of their points are forgotten already\n",
                totals->pieces_too_old);
   }
+  if (options.is_json) {
+    const nlohmann::ordered_json result = {{"points_read", totals->points},
+                                           {"rows_written", totals->rows},
+                                           {"pieces_written", totals->pieces},
+                                           {"pieces_too_old", totals->pieces_too_old}};
+    fmt::print("{}\n", result.dump());
+  }
   return 0;
 }
 
@@ -149,6 +157,7 @@ std::atomic<bool> g_is_interrupted{false};
 struct RewriteOptions {
   std::string declaration;
   bool is_finish = false;
+  bool is_json = false;
   AccessFlags access;
 };
 
@@ -173,6 +182,11 @@ int Rewrite(const RewriteOptions& options) {
         stderr,
         "Now take these versions out of {}; when every writer has that, run this again with --finish.\n",
         opened->schema.file);
+  }
+  if (options.is_json) {
+    const nlohmann::ordered_json result = {
+        {"versions", totals->versions}, {"rows_read", totals->rows}, {"points_written", totals->points}};
+    fmt::print("{}\n", result.dump());
   }
   return 0;
 }
@@ -209,6 +223,7 @@ void AddSeriesRebuild(CLI::App& series, int* exit_status) {
       ->allow_extra_args(false);
   command->add_flag("--stale", options->is_stale_only,
                     "only roll-ups whose writer died before it had brought them up to date");
+  command->add_flag("--json", options->is_json, "print the counts as JSON");
   AddAccessFlags(*command, &options->access);
   command->footer(
       "May be broken off and begun again, and run while others write.  Pieces of roll-ups that some "
@@ -226,6 +241,7 @@ void AddSeriesRewrite(CLI::App& series, int* exit_status) {
   AddDeclarationArgument(*command, &options->declaration);
   command->add_flag("--finish", options->is_finish,
                     "the versions are out of the declaration: copy what came late, drop their tables");
+  command->add_flag("--json", options->is_json, "print the counts as JSON");
   AddAccessFlags(*command, &options->access);
   command->footer(
       "Interrupt it at any time: it goes on where it was.  Points can be read, written and corrected "

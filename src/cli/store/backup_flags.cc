@@ -15,6 +15,7 @@
 #include "backup/copy/restored_store.h"
 #include "backup/journal/journal_upkeep.h"
 #include "backup/repository/restore_backup.h"
+#include "cli/reach/command_end.h"
 #include "model/names.h"
 #include "server/serve_settings.h"
 #include "server/temporary_directory.h"
@@ -141,8 +142,7 @@ absl::StatusOr<std::string> TableNameOf(const std::string& text) {
 void LeaveStatus(std::string_view command, const absl::Status& status, int* exit_status) {
   if (status.ok()) return;
   EndProgress();
-  fmt::print(stderr, "{}: {}\n", command, std::string(status.message()));
-  *exit_status = absl::IsInvalidArgument(status) ? 2 : 1;
+  *exit_status = EndOfCommand(command, status);
 }
 
 absl::StatusOr<bool> RunVerification(const std::string& directory, const VerifyOptions& options,

@@ -11,6 +11,7 @@
 
 #include "backup/journal/follower.h"
 #include "cli/reach/admin_client.h"
+#include "cli/reach/command_end.h"
 
 namespace sonde {
 namespace {
@@ -104,7 +105,7 @@ absl::Status FollowJournal(const Repository& repository, const std::string& data
     bool has_stored = false;
     const absl::Status status = FollowFrom(repository, &source, *manifest->journal, &has_stored);
     if (!absl::IsFailedPrecondition(status) && !absl::IsOutOfRange(status)) return status;
-    fmt::print(stderr, "sonde backup create: {}\n", std::string(status.message()));
+    (void)EndOfCommand("sonde backup create", status);
     if (has_stored) bases = 0;
   }
   return absl::FailedPreconditionError("The journal ended again and again before it could be followed");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/reach/access.h"
+#include "cli/reach/command_end.h"
 #include "cli/store/backup_flags.h"
 #include "cli/store/store_commands.h"
 
@@ -90,8 +91,7 @@ void AddCheckCommand(CLI::App& app, int* exit_status) {
       if (!*sound) *exit_status = 1;
       return;
     }
-    fmt::print(stderr, "sonde check: {}\n", std::string(sound.status().message()));
-    *exit_status = absl::IsInvalidArgument(sound.status()) ? 2 : 1;
+    *exit_status = EndOfCommand("sonde check", sound.status());
   });
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "cli/reach/access.h"
+#include "cli/reach/command_end.h"
 #include "cli/store/settling_progress.h"
 #include "cli/store/store_commands.h"
 #include "engine/rocks/files/disk_guard.h"
@@ -160,12 +161,7 @@ void AddCompactCommand(CLI::App& app, int* exit_status) {
       ->required();
   compact->add_option("--memory", flags->memory, "for cache and write buffers, such as 4GiB [1GiB]");
   compact->add_flag("--json", flags->json, "print the result as JSON");
-  compact->callback([flags, exit_status] {
-    const absl::Status status = Run(*flags);
-    if (status.ok()) return;
-    fmt::print(stderr, "sonde compact: {}\n", std::string(status.message()));
-    *exit_status = absl::IsInvalidArgument(status) ? 2 : 1;
-  });
+  compact->callback([flags, exit_status] { *exit_status = EndOfCommand("sonde compact", Run(*flags)); });
 }
 
 }  // namespace sonde

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "base/text_table.h"
 #include "cli/reach/access.h"
+#include "cli/reach/command_end.h"
 #include "cli/store/store_commands.h"
 #include "engine/engine.h"
 #include "model/names.h"
@@ -70,6 +71,10 @@ absl::Status Purge(const TableFlags& flags) {
   if (!tables.ok()) return tables.status();
   const absl::StatusOr<size_t> purged = PurgeDeletedTables(tables->get(), flags.names, flags.is_all);
   if (!purged.ok()) return purged.status();
+  if (flags.json) {
+    fmt::print("{}\n", nlohmann::json{{"dropped", *purged}}.dump());
+    return absl::OkStatus();
+  }
   fmt::print(
       "dropped {} deleted tables; `sonde compact` gives all of their space back now, the server bit by bit\n",
       *purged);
@@ -81,12 +86,7 @@ void AddTableSubcommand(CLI::App* of, const std::shared_ptr<TableFlags>& flags, 
   of->add_option("--data-dir", flags->data_dir, "the data directory, which no server may be using")
       ->envname(kDataDirVariable)
       ->required();
-  of->callback([flags, exit_status, run] {
-    const absl::Status status = run(*flags);
-    if (status.ok()) return;
-    fmt::print(stderr, "sonde table: {}\n", std::string(status.message()));
-    *exit_status = absl::IsInvalidArgument(status) ? 2 : 1;
-  });
+  of->callback([flags, exit_status, run] { *exit_status = EndOfCommand("sonde table", run(*flags)); });
 }
 
 }  // namespace
@@ -140,6 +140,7 @@ void AddTableCommand(CLI::App& app, int* exit_status) {
   CLI::App* purge = table->add_subcommand("purge", "Drop deleted tables now: nothing brings them back");
   purge->add_option("name", flags->names, "Whole names of tables: every deleted table that has one of them");
   purge->add_flag("--all", flags->is_all, "every deleted table");
+  purge->add_flag("--json", flags->json, "print the result as JSON");
   AddTableSubcommand(purge, flags, exit_status, Purge);
 }
 
