@@ -70,9 +70,9 @@ size_t AppendEscape(std::string_view escape, std::string* text) {
     *text += kMeanings[place];
     return 2;
   }
-  const size_t bytes = CharacterBytes(escape.substr(1));
-  text->append(escape.substr(1, bytes));
-  return 1 + bytes;
+  // One byte, as SkipEscape has it: what follows in its character is plain text.
+  text->push_back(kind);
+  return 2;
 }
 
 }  // namespace

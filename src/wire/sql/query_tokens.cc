@@ -100,7 +100,7 @@ absl::StatusOr<ResumeToken> QueryTokens::ReadResume(std::string_view bytes) cons
   if (rest > Rest::kSpooled) return bad;
   token.is_end = rest == Rest::kNone;
   bytes.remove_prefix(1);
-  if (!GetBytes(&bytes, &place)) return bad;
+  if (!GetBytes(&bytes, &place) || (rest == Rest::kSpooled && place.empty())) return bad;
   (rest == Rest::kSpooled ? token.spooled : token.place) = place;
   uint64_t spooled_place = 0;
   if (rest == Rest::kSpooled && !GetVarint(&bytes, &spooled_place)) return bad;
