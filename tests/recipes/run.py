@@ -2,7 +2,7 @@
 """Runs what a recipe of the documents shows, beside the tool that it is about: configurations and programs are blocks of the page, and only
 addresses, paths and waiting times are replaced.
 
-usage: run.py first-server|telegraf|prometheus|grafana|kafka|beam SONDE ROOT
+usage: run.py first-server|telegraf|prometheus|grafana|kafka|beam SONDE ROOT      (by tests/conformance/run recipe-NAME SONDE)
 SONDE_TELEGRAF, SONDE_KAFKA_JARS: where these are.  Exit status: 77, if the tool cannot be had.
 """
 
@@ -136,7 +136,10 @@ def prometheus(sonde, root, work):
 
 
 def grafana(sonde, root, work):
-    import yaml
+    try:
+        import yaml
+    except ImportError:
+        return "there is no PyYAML (Debian: python3-yaml)"
     if not shutil.which("prometheus"):
         return "there is no prometheus"
     page = Page(root, "recipes/grafana.md")
