@@ -41,7 +41,7 @@
   }
 
   function start() {
-    const place = document.getElementById("sizing");
+    const place = document.getElementById("calculator");
     if (!place || place.firstChild) return;
     const article = place.closest("article") ?? document;
     const kinds = readKinds(article);
