@@ -24,7 +24,7 @@ await new Promise((done) => server.listen(0, "127.0.0.1", done));
 const base = `http://127.0.0.1:${server.address().port}/`;
 
 const pages = ["", "docs/", "docs/install/", "docs/first-server/", "docs/designing/", "docs/sizing/", "docs/recipes/kafka/", "docs/troubleshooting/", "docs/commands/",
-  "docs/metrics/", "docs/decisions/0037-documents/", "docs/formats/segment/", "bench/RESULTS/"];
+  "docs/metrics/", "docs/decisions/0038-documents/", "docs/formats/segment/", "bench/RESULTS/"];
 const foreign = [], problems = [];
 let browser, page;
 // A reader of their own for each test: the theme remembers what was chosen.
