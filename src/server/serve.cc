@@ -448,7 +448,7 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
                                                                         .tell = LogLine},
                                                                        /*watch=*/!settings.no_keyviz);
   if (!store.ok()) return store.status();
-  const absl::StatusOr<std::unique_ptr<Journal>> journal = OpenJournal(settings, store->get());
+  absl::StatusOr<std::unique_ptr<Journal>> journal = OpenJournal(settings, store->get());
   if (!journal.ok()) return journal.status();
   sql::SpillSpace spill((std::filesystem::path(data_dir) / "spill").native(), {});
   memory.room()->set_after_write([engine = &(*store)->engine()] { engine->FlushLarge(); });
@@ -553,6 +553,7 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
   ingest->reset();  // which refreshes the roll-ups that wait
   server->reset();
   views.reset();
+  journal->reset();  // at whose end the catalog is told
   store->reset();
   spdlog::info("ended");
   return absl::OkStatus();

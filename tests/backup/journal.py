@@ -49,7 +49,9 @@ class Server:
     def __exit__(self, *_):
         if self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(timeout=60)
+            status = self.process.wait(timeout=60)
+            if sys.exc_info()[0] is None and status != 0:
+                sys.exit(f"FAILED: the server ended with {status}")
 
     def kill(self):
         self.process.kill()

@@ -165,7 +165,8 @@ def told_by_server(sonde):
             text = urllib.request.urlopen(f"{found[1]}metrics", timeout=60).read().decode()
         finally:
             server.send_signal(signal.SIGTERM)
-            server.wait(60)
+            ended = server.wait(60)
+    check(ended == 0, f"the server ended with {ended}")
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
     return {name: (kinds[name], text.replace("\\n", "\n").replace("\\\\", "\\")) for name, text in re.findall(r"^# HELP (\S+) (.*)$", text, re.MULTILINE)}
 
