@@ -117,7 +117,7 @@ def prometheus(sonde, root, work):
     with recipe_servers.Server(sonde, work) as server:
         config = page.write(work, "prometheus.yml", {"15s": "1s", "127.0.0.1:9090": f"127.0.0.1:{port}", "http://127.0.0.1:8087/": server.http})
         with recipe_servers.prometheus(work, config, port):
-            with_rows(sonde, server, page, "ask", work, [r"prometheus", r'"rows":\[\["prometheus"'])
+            with_rows(sonde, server, page, "ask", work, [r'{"job":"prometheus"},"value":\[[\d.]+,"1"\]', r'"rows":\[\["prometheus"'])
         # One that has nothing of its own answers from Sonde.
         empty = work / "empty.yml"
         empty.write_text("remote_read:" + config.read_text().split("remote_read:")[1], encoding="utf-8")
@@ -140,34 +140,40 @@ def grafana(sonde, root, work):
         import yaml
     except ImportError:
         return "there is no PyYAML (Debian: python3-yaml)"
-    if not shutil.which("prometheus"):
-        return "there is no prometheus"
     page = Page(root, "recipes/grafana.md")
-    port = free_port()
+
+    def look(source, server, headers):
+        """What Grafana asks of its data source, for a panel and while somebody types."""
+        def ask(path, form=None):
+            body = urllib.parse.urlencode(form).encode() if form else None
+            return json.loads(recipe_servers.get(f"{source['url']}/api/v1/{path}", body, headers, server.context))["data"]
+
+        check(source["type"] == "prometheus" and source["access"] == "proxy" and source["jsonData"]["httpMethod"] == "POST", f"{source}")
+        now = time.time()
+        found = ask("query_range", {"query": page.blocks["a panel"].strip(), "start": now - 60, "end": now, "step": 10})["result"]
+        check({one["metric"]["region"]: one["values"][-1][1] for one in found} == {"eu": "2", "us": "5"}, f"the panel has {found}")
+        check("cpu_usage" in ask("label/__name__/values"), "the name of the metric is not completed")
+        check(ask("label/region/values", None) == ["eu", "us"], "the regions are not completed")
+
+    def fill(server, headers):
+        at = int(time.time()) - 5
+        lines = "".join(f"cpu,host={host},region={region} usage={usage} {at}000000000\n" for host, region, usage in
+                        [("a", "eu", 1), ("b", "eu", 3), ("c", "us", 5)])
+        recipe_servers.get(f"{server.http}write", lines.encode(), headers, server.context)
+
     with recipe_servers.Server(sonde, work) as server:
-        config = Page(root, "recipes/prometheus.md").write(
-            work, "prometheus.yml", {"15s": "1s", "127.0.0.1:9090": f"127.0.0.1:{port}", "http://127.0.0.1:8087/": server.http})
-        with recipe_servers.prometheus(work, config, port):
-            [source] = yaml.safe_load(page.block("provisioning/datasources/sonde.yaml", {"127.0.0.1:9090": f"127.0.0.1:{port}"}))["datasources"]
-            check(source["type"] == "prometheus" and source["access"] == "proxy" and source["jsonData"]["httpMethod"] == "POST", f"{source}")
-            now = time.time()
-
-            def panel():
-                form = {"query": page.blocks["a panel"].strip(), "start": now - 60, "end": time.time(), "step": 1}
-                found = json.loads(recipe_servers.get(f"{source['url']}/api/v1/query_range", urllib.parse.urlencode(form).encode()))
-                return found["data"]["result"] and found["data"]["result"][0]["values"][-1][1] == "1"
-
-            soon(panel, "the panel has no values")
-            check("up" in json.loads(recipe_servers.get(f"{source['url']}/api/v1/label/__name__/values"))["data"], "no names to complete")
-            csv = page.block("an address", {"http://127.0.0.1:8087/": server.http}).strip()
-            lines = []
-
-            def rows():
-                lines[:] = recipe_servers.get(csv).decode().splitlines()
-                return len(lines) > 1
-
-            soon(rows, lambda: f"the address gives {lines}")
-            check("job" in lines[0] and "time" in lines[0] and "prometheus" in lines[1], f"the columns are {lines[:2]}")
+        fill(server, {})
+        [source] = yaml.safe_load(page.block("provisioning/datasources/sonde.yaml", {"http://127.0.0.1:8087": server.http.rstrip("/")}))["datasources"]
+        look(source, server, {})
+        rows = recipe_servers.get(page.block("an address", {"http://127.0.0.1:8087/": server.http}).strip()).decode().splitlines()
+        check(rows[0].split(",")[:2] == ["region", "time"] and len(rows) == 3 and rows[1].startswith("eu,"), f"the address gives {rows}")
+    with recipe_servers.SecureServer(sonde, work / "secure") as server:
+        server.grant("telegraf", "roles/editor")
+        fill(server, {"Authorization": f"Bearer {server.token('telegraf')}"})
+        [source] = yaml.safe_load(page.block("provisioning/datasources/secure.yaml", {
+            "https://localhost:8087": server.http.rstrip("/"), "$SONDE_TOKEN": server.token("look")}))["datasources"]
+        check(source["secureJsonData"]["tlsCACert"].startswith("$__file{"), f"{source}")
+        look(source, server, {source["jsonData"]["httpHeaderName1"]: source["secureJsonData"]["httpHeaderValue1"]})
     [provider] = yaml.safe_load(page.blocks["provisioning/dashboards/sonde.yaml"])["providers"]
     check(provider["type"] == "file" and provider["options"]["path"], f"{provider}")
     check(json.loads((root / "ops/dashboard.json").read_text())["panels"], "the dashboard has no panels")

@@ -124,7 +124,8 @@ GROUPS = (("process_", "The process"), ("sonde_build_", "The process"), ("sonde_
           ("sonde_space_", "Garbage collection"), ("sonde_backup", "Backups"), ("sonde_automated_", "Backups"), ("sonde_scrub_", "Disk and damage"),
           ("sonde_disk_", "Disk and damage"), ("sonde_writes_", "Disk and damage"), ("sonde_memory_", "Memory"), ("sonde_allocator_", "Memory"),
           ("sonde_access_", "Security"), ("sonde_audit_", "Security"), ("sonde_tls_", "Security"), ("sonde_insecure_", "Security"),
-          ("sonde_clock_", "The process"), ("sonde_keyviz_", "Key visualizer"), ("sonde_rocksdb_", "RocksDB"))
+          ("sonde_clock_", "The process"), ("sonde_keyviz_", "Key visualizer"), ("sonde_rocksdb_", "RocksDB"),
+          ("sonde_hbase_", "HBase"))
 
 
 def metrics_page(metrics):
