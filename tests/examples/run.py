@@ -13,8 +13,11 @@ A file of questions is a list of blocks:
 `$ COMMAND ...` is `sonde series COMMAND ...`, and `$ sql ...` is `sonde sql ...`, run in the example's folder; commands that need tables get a data
 directory of their own for the whole file.  What it prints to stdout must be the lines that follow, up to an empty line.
 `$! ` is the same for a command that must fail.  `$? ` (and `$!? `) also compares stderr, with times of the day and durations left out.
+`$= ` must print what the last `query` printed to stdout, in its order, and no lines follow: the same question in SQL.  Numbers may differ by a
+part in 10^12, since sums of SQL are exact and those of a query are added up.
 `--rewrite` writes what was printed instead: it is your claim about what is right, not the program's.
 """
+import math
 import pathlib
 import re
 import shlex
@@ -53,6 +56,17 @@ def blocks(lines):
     yield comments, None, ""
 
 
+def same(one, other):
+    def is_near(a, b):
+        try:
+            return a == b or math.isclose(float(a), float(b), rel_tol=1e-12)
+        except ValueError:
+            return False
+    rows, others = ([line.split(",") for line in text.splitlines()] for text in (one, other))
+    return [len(row) for row in rows] == [len(row) for row in others] and all(
+        is_near(a, b) for row, of_other in zip(rows, others) for a, b in zip(row, of_other))
+
+
 def run(sonde, folder, command, data):
     kind, words = command.split(" ", 1)
     arguments = shlex.split(words)
@@ -65,17 +79,24 @@ def run(sonde, folder, command, data):
     problem = None
     if failed != ("!" in kind):
         problem = f"exit status {result.returncode}: {result.stderr.strip()}"
-    return stable(printed), problem
+    return stable(printed), stable(result.stdout), problem
 
 
 def run_file(sonde, path, rewrite):
-    problems, text = [], []
+    problems, text, answer = [], [], ""
     with tempfile.TemporaryDirectory(prefix="sonde-examples-") as data:
         for comments, command, expected in blocks(path.read_text().splitlines()):
             text += comments
             if command is None:
                 break
-            printed, problem = run(sonde, path.parent, command, data + "/data")
+            printed, stdout, problem = run(sonde, path.parent, command, data + "/data")
+            if command.startswith("$="):
+                text += [command, ""]
+                if problem or not answer or not same(stdout, answer):
+                    problems.append(f"{path}: {command}\n{problem or ''}\nexpected, as the query before:\n{answer}\nprinted:\n{stdout}")
+                continue
+            if re.match(r"\$\S* query ", command):
+                answer = stdout
             text += [command, *("." if line == "" else line for line in printed.splitlines()), ""]
             if problem:
                 problems.append(f"{path}: {command}\n{problem}")
