@@ -31,7 +31,7 @@ let browser, page;
 async function reader(colorScheme = "light", width = 1400, height = 900) {
   await page?.context().close();
   page = await (await browser.newContext({ colorScheme, viewport: { width, height } })).newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(20_000);
   page.on("request", (request) => { if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(base)) foreign.push(request.url()); });
   problems.push(consoleOf(page));
 }
