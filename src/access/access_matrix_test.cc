@@ -450,5 +450,11 @@ TEST(AccessMatrix, SeesPlantedFaults) {
   }
 }
 
+// An INSERT of SQL is decided by its handler, as its text names the series.
+TEST(AccessMatrix, InsertNeedsToWriteToTablesAndToMakeThoseOfPeriods) {
+  EXPECT_EQ(NameOf(PermissionToInsert(kTable)), "bigtable.tables.mutateRows");
+  EXPECT_EQ(NameOf(PermissionToInsert(kInstance)), "bigtable.tables.create");
+}
+
 }  // namespace
 }  // namespace sonde

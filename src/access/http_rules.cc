@@ -87,7 +87,7 @@ constexpr std::array kHttpRules = {
     HttpRule{"POST", "/prometheus/api/v1/*", Door::kDecided, {kRead}, kSeriesInstance},
     HttpRule{"GET", "/api/v1/sql", Door::kAuthenticated},
     // The body names the instance, the tables and the views.  The handler checks instances.executeQuery on the
-    // instance, and readRows on each table and view.
+    // instance, readRows on each table and view that is read, and mutateRows on the tables of a series that INSERT writes to.
     HttpRule{"POST", "/api/v1/sql", Door::kAuthenticated},
 };
 

@@ -371,4 +371,9 @@ Permission PermissionToReadRows(std::string_view resource) {
   }
 }
 
+Permission PermissionToInsert(std::string_view resource) {
+  return KindOfResource(resource) == kInstance ? PermissionOf("bigtable.tables.create")
+                                               : PermissionOf("bigtable.tables.mutateRows");
+}
+
 }  // namespace sonde

@@ -47,4 +47,7 @@ std::optional<Permission> PermissionFor(const Need& need, ResourceKind kind);
 // The permission that SQL needs to read a table, a logical view or a materialized view of this name.
 Permission PermissionToReadRows(std::string_view resource);
 
+// The permission that INSERT needs on a table of this name, and on an instance: there it makes tables of periods.
+Permission PermissionToInsert(std::string_view resource);
+
 }  // namespace sonde

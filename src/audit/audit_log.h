@@ -28,6 +28,12 @@ struct AuditRules {
   bool is_required = false;
   bool data_reads = false;   // calls that read rows are covered
   bool data_writes = false;  // calls that write rows are covered
+
+  // Whether an access to data that needs this permission is covered ("bigtable.tables.readRows").
+  bool CoverAccess(std::string_view permission) const {
+    return (data_reads && permission.ends_with(".readRows")) ||
+           (data_writes && permission.ends_with(".mutateRows"));
+  }
 };
 
 struct AuditEvent {

@@ -155,9 +155,13 @@ class TableAccess {
   virtual NumberAccess* numbers() = 0;
 
   // A mutex for writes that depend on rows that were read.  A writer that reads rows and then writes by them
-  // holds it alone; a writer that only writes such rows shares it.  It covers this process and this
-  // TableAccess only: writers of another process, or by another TableAccess, do not wait.
+  // holds it alone; a writer that only writes such rows shares it.  It covers this process and, as the
+  // implementation says, this TableAccess or all of one store: other writers do not wait.
   absl::Mutex& merging() { return *merging_; }
+
+ protected:
+  TableAccess() = default;
+  explicit TableAccess(std::shared_ptr<absl::Mutex> merging) : merging_(std::move(merging)) {}
 
  private:
   std::shared_ptr<absl::Mutex> merging_ = std::make_shared<absl::Mutex>();  // moves with the rest

@@ -1,7 +1,7 @@
 // TableAccess in this process: the series layer uses it for the tables of a data directory.  It gives
 // numbers, too.
 //
-// Threads: all functions may be called at once.
+// Threads: all functions may be called at once.  merging() is one for all of the same `tables`.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,10 @@ class LocalTables final : public TableAccess, private NumberAccess {
   }
   // Holds `tables`, and the store that shares its owner.
   LocalTables(std::shared_ptr<Tables> tables, std::string instance, std::string caller = "Sonde itself")
-      : tables_(std::move(tables)), instance_(std::move(instance)), caller_(std::move(caller)) {}
+      : TableAccess(tables->merging()),
+        tables_(std::move(tables)),
+        instance_(std::move(instance)),
+        caller_(std::move(caller)) {}
 
   absl::Status EnsureTable(const std::string& table, const std::vector<FamilyRequest>& families) override;
   absl::StatusOr<std::vector<FamilyRequest>> ListFamilies(const std::string& table) override;

@@ -102,6 +102,9 @@ class Tables {
   absl::StatusOr<std::vector<RowKeySample>> SampleRowKeys(const TableSchema& schema,
                                                           absl::Span<const RowRange> ranges);
 
+  // What all LocalTables of these tables share as TableAccess::merging.
+  const std::shared_ptr<absl::Mutex>& merging() const { return merging_; }
+
   // The engine's pressure (engine.h).
   double WritePressure() const { return engine_->WritePressure(); }
 
@@ -142,6 +145,7 @@ class Tables {
   const Clock* const clock_;
   AccessObserver* const observer_;
   const bool is_shared_;  // with other servers
+  const std::shared_ptr<absl::Mutex> merging_ = std::make_shared<absl::Mutex>();
   RowTurns turns_;
   std::atomic<uint64_t> next_seed_;  // a seed for each request: asking the system for one costs more than a
                                      // read

@@ -23,6 +23,14 @@ TEST_F(TablesTest, FamiliesComeByName) {
   EXPECT_EQ(Read({}), "r: day:q=3 last:q=2 z:q=1\n");
 }
 
+// Writers that read rows first wait for each other, whoever made their access.
+TEST_F(TablesTest, AccessesOfTheSameTablesShareTheMutexOfMerging) {
+  LocalTables one(&tables_, "projects/p/instances/i"), other(&tables_, "projects/p/instances/j");
+  EXPECT_EQ(&one.merging(), &other.merging());
+  Tables others(engine_.get(), catalog_.get(), &clock_, /*seed=*/2);
+  EXPECT_NE(&one.merging(), &LocalTables(&others, "projects/p/instances/i").merging());
+}
+
 TEST_F(TablesTest, AReadGoesOnWhereItWasSuspended) {
   for (const char* row : {"a", "ab", "b", "c", "d", "da", "e"}) {
     Put(row, {SetCell{"z", "q", 0, row}, SetCell{"last", "q", 0, "x"}});

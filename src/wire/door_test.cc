@@ -1,6 +1,8 @@
 // The door in front of the whole server: SQL, health, reflection.
 #include <gmock/gmock.h>
 
+#include "series/known/declarations.h"
+#include "table/local_tables.h"
 #include "wire/call/door_test_support.h"
 #include "wire/grpc_server.h"
 
@@ -9,7 +11,7 @@ namespace {
 
 class ServerDoorTest : public DoorFixture {
  protected:
-  ServerDoorTest() {
+  explicit ServerDoorTest(AuditRules rules = {}) : DoorFixture(rules) {
     GrpcServerOptions options;
     options.writes_block = false;
     options.access = &access_;
@@ -69,6 +71,72 @@ TEST_F(ServerDoorTest, SqlNeedsTheTablesThatItReads) {
   Grant(kTable, kViewerRole);
   Expect(CallBytes("/google.bigtable.v2.Bigtable/ExecuteQuery", execute, "Bearer good"),
          grpc::StatusCode::PERMISSION_DENIED, Denied("tables.readRows"));
+}
+
+class InsertDoorTest : public ServerDoorTest {
+ protected:
+  InsertDoorTest() : ServerDoorTest({.data_writes = true}) {
+    LocalTables local(tables_.get(), "projects/p/instances/i");
+    series::Declarations declarations(&local, &clock_);
+    EXPECT_TRUE(declarations
+                    .Declare("series: boiler\ntable: boilers\ntags: { house: string }\nfields: { degrees: "
+                             "double }\nkey: [house, time]\nlayout: row\n")
+                    .ok());
+    Configure({});
+    Grant("projects/p/instances/i", "projects/p/roles/asks");
+  }
+  void Configure(PrincipalLimits limits) {
+    AccessControl::Configuration configuration{.limits = {{{}, limits}}};
+    ASSERT_TRUE(configuration.roles.Add("projects/p/roles/asks", {"bigtable.instances.executeQuery"}).ok());
+    ASSERT_TRUE(configuration.roles.Add("projects/p/roles/writes", {"bigtable.tables.mutateRows"}).ok());
+    access_.Configure(configuration);
+  }
+  // PrepareQuery of an INSERT, and then ExecuteQuery; `answer`: whether rows came.
+  grpc::Status Insert(const std::string& profile = "") {
+    pb::PrepareQueryRequest prepare;
+    prepare.set_instance_name("projects/p/instances/i");
+    prepare.set_query("INSERT INTO series.boiler VALUES ('a', TIMESTAMP_SECONDS(10), 1.5)");
+    prepare.mutable_proto_format();
+    std::string answer;
+    grpc::Status status = CallBytes("/google.bigtable.v2.Bigtable/PrepareQuery", prepare.SerializeAsString(),
+                                    "Bearer good", &answer);
+    if (!status.ok()) return status;
+    pb::PrepareQueryResponse prepared;
+    EXPECT_TRUE(prepared.ParseFromString(answer));
+    execute_.set_instance_name("projects/p/instances/i");
+    execute_.set_prepared_query(prepared.prepared_query());
+    execute_.set_app_profile_id(profile);
+    return Execute();
+  }
+  grpc::Status Execute() {
+    return CallBytes("/google.bigtable.v2.Bigtable/ExecuteQuery", execute_, "Bearer good");
+  }
+
+  static constexpr char kBoilers[] = "projects/p/instances/i/tables/boilers";
+  pb::ExecuteQueryRequest execute_;
+};
+
+TEST_F(InsertDoorTest, NeedsARightToWriteToTheTablesAndIsAuditedAsAWrite) {
+  Expect(Insert(), grpc::StatusCode::PERMISSION_DENIED, Denied("tables.mutateRows"));
+  Grant(kBoilers, kReaderRole);
+  Expect(Insert(), grpc::StatusCode::PERMISSION_DENIED, Denied("tables.mutateRows"));
+  Grant(kBoilers, "projects/p/roles/writes");
+  EXPECT_TRUE(Insert().ok()) << Insert().error_message();
+  EXPECT_THAT(AuditText(), testing::HasSubstr(R"("method":"google.bigtable.v2.Bigtable/ExecuteQuery",)"
+                                              R"("resource":"projects/p/instances/i/tables/boilers",)"
+                                              R"("permission":"bigtable.tables.mutateRows")"));
+  // A token of a query is no permission.
+  Grant(kBoilers, kReaderRole);
+  Expect(Execute(), grpc::StatusCode::PERMISSION_DENIED, Denied("tables.mutateRows"));
+}
+
+TEST_F(InsertDoorTest, CountsAsAWriteOfItsCaller) {
+  Grant(kBoilers, "projects/p/roles/writes");
+  Configure({.writes_per_second = 1});
+  EXPECT_TRUE(Insert().ok());
+  const grpc::Status refused = Insert();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), testing::HasSubstr("The quota of 1 writes a second"));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <set>
 #include <thread>
 
+#include "series/known/declarations.h"
+#include "table/local_tables.h"
 #include "wire/grpc_server_test_support.h"
 
 namespace sonde {
@@ -80,10 +82,10 @@ class WireTablesTest : public GrpcServerTest {
     for (const admin::Table& table : response.tables()) names.insert(table.name());
     return names;
   }
-  pb::PrepareQueryResponse Prepare() {
+  pb::PrepareQueryResponse Prepare(const std::string& query = "SELECT _key FROM u") {
     pb::PrepareQueryRequest request;
     request.set_instance_name(kInstance);
-    request.set_query("SELECT _key FROM u");
+    request.set_query(query);
     request.mutable_proto_format();
     grpc::ClientContext context;
     pb::PrepareQueryResponse response;
@@ -91,10 +93,11 @@ class WireTablesTest : public GrpcServerTest {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
   }
-  grpc::Status Execute(const std::string& prepared) {
+  grpc::Status Execute(const std::string& prepared, const std::string& profile = "") {
     pb::ExecuteQueryRequest request;
     request.set_instance_name(kInstance);
     request.set_prepared_query(prepared);
+    request.set_app_profile_id(profile);
     grpc::ClientContext context;
     const auto reader = data_->ExecuteQuery(&context, request);
     pb::ExecuteQueryResponse response;
@@ -259,6 +262,19 @@ TEST_F(WireTablesTest, DataBoostReadsAndDoesNotWrite) {
   EXPECT_EQ(List<pb::ReadChangeStreamResponse>(&pb::Bigtable::Stub::ReadChangeStream, changes).error_code(),
             grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(Read(), "a ");
+  // An INSERT comes in as a read.
+  LocalTables local(tables_.get(), kInstance);
+  series::Declarations declarations(&local, &clock_);
+  ASSERT_TRUE(declarations
+                  .Declare("series: s\ntable: s_points\ntags: { a: string }\nfields: { x: int }\nkey: [a, "
+                           "time]\nlayout: row\n")
+                  .ok());
+  const std::string insert =
+      Prepare("INSERT INTO series.s VALUES ('a', TIMESTAMP_SECONDS(1), 2)").prepared_query();
+  EXPECT_EQ(Execute(insert, "boost").error_message(), "App profiles with Data Boost are for reads only");
+  const std::string select = Prepare("SELECT * FROM series.s").prepared_query();
+  EXPECT_TRUE(Execute(select, "boost").ok());
+  EXPECT_TRUE(Execute(insert).ok());
 }
 
 TEST_F(WireTablesTest, StrictInstancesAndProfilesMustExist) {

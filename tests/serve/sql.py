@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """SQL where people use it, on a server of its own: POST /api/v1/sql streams, waits for a slow client, ends a query when its
-client goes, and counts; the key visualizer names the query that has read a table; --sql-dialect=production refuses extensions by name, over gRPC and HTTP; and the example of
-docs/http-api.md works.
+client goes, and counts; the key visualizer names the query that has read a table; --sql-dialect=production refuses extensions by name, over gRPC and HTTP; INSERT
+writes points by both; and the example of docs/http-api.md works.
 
 usage: sql.py SONDE
 """
@@ -140,6 +140,36 @@ def test_errors(server):
         check(response.status == 403, f"{headers} was let in: {response.status}")
 
 
+def test_insert(server):
+    """INSERT INTO series.NAME writes points by every door of SQL."""
+    for name in ("boiler", "boiler_mean"):
+        declaration = f"series: {name}\ntags: {{ house: string }}\nfields: {{ degrees: double }}\nkey: [house, time]\nlayout: row\n"
+        connection = http.client.HTTPConnection(server.http, timeout=60)
+        connection.request("PUT", f"/api/v1/series/{name}", declaration)
+        check(connection.getresponse().status == 200, f"{name} is not declared")
+    into = "INSERT INTO series.boiler (house, time, degrees) "
+    status, lines = server.ask(into + "VALUES (@house, '2024-01-01 00:00:00Z', 60.5), (NULL, '2024-01-01', 1)", params={"house": "a"})
+    check(status == 200 and lines[1] == [1, 1, "Row 2: tag house is NULL"], f"{status} {lines}")
+    # The same again is the same points, and rows of a query go out as they come.
+    many = into + "SELECT 'b', TIMESTAMP_SECONDS(i), i / 2 FROM UNNEST(GENERATE_ARRAY(1, 20000)) i"
+    for _ in range(2):
+        done = server.by_grpc(many)
+        check(done.stdout.splitlines() == ["points,refused,first_refusal", "20000,0,"], f"{done}")
+    status, lines = server.ask("SELECT COUNT(*), SUM(degrees) FROM series.boiler")
+    check(lines[1] == [20001, 100005000 + 60.5], f"{lines}")
+    done = server.by_grpc("INSERT INTO series.boiler_mean SELECT house, TIMESTAMP_TRUNC(time, HOUR) AS time, AVG(degrees) FROM series.boiler "
+                          "GROUP BY house, time")
+    check(done.stdout.splitlines()[1:] == ["7,0,"], f"{done}")
+    check(server.ask("SELECT house, degrees FROM series.boiler_mean ORDER BY house, time LIMIT 2")[1][1:3] == [["a", 60.5], ["b", 900]],
+          "the means are others")
+    status, lines = server.ask(into + "VALUES (NULL, '2024-01-01', 1)")
+    check(status == 400 and "none of its 1 rows is a point. Row 1: tag house is NULL" in lines[0]["error"]["message"], f"{lines}")
+    done = server.by_grpc(into + "VALUES ('a', '2024-01-01', 1, 2)")
+    check(done.returncode == 2 and "Inserted row has wrong column count; Has 4, expected 3" in done.stderr, f"{done}")
+    status, lines = server.ask("EXPLAIN " + many)
+    check(status == 200 and lines[1][0].startswith("Insert: into series boiler"), f"{lines}")
+
+
 def test_counts(server):
     with urllib.request.urlopen(f"http://{server.http}/api/v1/overview") as answer:
         overview = json.load(answer)
@@ -189,6 +219,10 @@ def test_dialect(sonde, data):
             check(status == 501 and text in lines[0]["error"]["message"], f"HTTP: {query}: {status} {lines}")
             done = server.by_grpc(query)
             check(done.returncode == 1 and text in done.stderr, f"gRPC: {query}: {done.stderr}")
+        insert, text = "INSERT INTO series.boiler VALUES ('a', '2024-01-01', 1)", "Statement not supported: InsertStatement"
+        status, lines = server.ask(insert)
+        check(status == 400 and text in lines[0]["error"]["message"], f"HTTP: {insert}: {status} {lines}")
+        check(text in server.by_grpc(insert).stderr, f"gRPC: {insert} is not refused")
         check(server.by_grpc("SELECT 1 AS n").stdout.splitlines() == ["n", "1"], "production's language is not served")
     with Server(sonde, data) as server:
         for query in REFUSED.values():
@@ -221,6 +255,7 @@ def main():
             table = "timeseries"
             test_stream(server, table)
             test_errors(server)
+            test_insert(server)
             test_client_goes(server, table)
             test_counts(server)
             test_finding(server, table)

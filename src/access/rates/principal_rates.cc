@@ -64,12 +64,15 @@ struct PrincipalRates::Share {
     }
     if (kind == RateKind::kRead && limits.reads_per_second > 0 && !reads.Take(limits.reads_per_second, now))
       return RateIsUsedUp(member, limits.reads_per_second, "reads");
-    if (kind == RateKind::kWrite && limits.writes_per_second > 0 &&
-        !writes.Take(limits.writes_per_second, now)) {
-      return RateIsUsedUp(member, limits.writes_per_second, "writes");
+    if (kind == RateKind::kWrite) {
+      if (absl::Status status = TakeWrite(now); !status.ok()) return status;
     }
     ++running_calls;
     return absl::OkStatus();
+  }
+  absl::Status TakeWrite(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    if (limits.writes_per_second == 0 || writes.Take(limits.writes_per_second, now)) return absl::OkStatus();
+    return RateIsUsedUp(member, limits.writes_per_second, "writes");
   }
   bool IsIdle(absl::Time now) {
     const absl::MutexLock lock(&mutex);
@@ -152,6 +155,14 @@ absl::StatusOr<PrincipalRates::Place> PrincipalRates::Admit(const Principal& pri
     return status;
   }
   return Place(std::move(share));
+}
+
+absl::Status PrincipalRates::CountWrite(const Place& place, absl::Time now) {
+  if (place.share_ == nullptr) return absl::OkStatus();
+  const absl::MutexLock lock(&place.share_->mutex);
+  absl::Status status = place.share_->TakeWrite(now);
+  if (!status.ok()) refused_calls_.fetch_add(1, std::memory_order_relaxed);
+  return status;
 }
 
 }  // namespace sonde

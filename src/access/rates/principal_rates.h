@@ -79,6 +79,9 @@ class PrincipalRates {
   // RESOURCE_EXHAUSTED, with kTryAgainPayload (base/admission.h): a limit is reached; the message says which.
   absl::StatusOr<Place> Admit(const Principal& principal, RateKind kind, absl::Time now);
 
+  // Counts a write of a call that was let in as a read.  RESOURCE_EXHAUSTED, as Admit: the rate of writes is reached.
+  absl::Status CountWrite(const Place& place, absl::Time now);
+
   // Calls that were refused.
   int64_t refused_calls() const { return refused_calls_.load(std::memory_order_relaxed); }
 

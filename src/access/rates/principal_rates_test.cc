@@ -54,6 +54,18 @@ TEST_F(PrincipalRatesTest, LetsTheCallsOfASecondComeAtOnceAndThenAtTheirRate) {
   EXPECT_EQ(rates_.refused_calls(), 90 + 96 + 2 + 97 + 90);
 }
 
+TEST_F(PrincipalRatesTest, AReadThatWritesIsCountedAsAWriteToo) {
+  rates_.Configure({{{"user:a"}, {.reads_per_second = 10, .writes_per_second = 2}}});
+  const auto place = rates_.Admit(a_, RateKind::kRead, now_);
+  ASSERT_TRUE(place.ok());
+  EXPECT_TRUE(rates_.CountWrite(*place, now_).ok());
+  EXPECT_EQ(Begin(a_, RateKind::kWrite, 10), 1) << "one of two is gone";
+  EXPECT_EQ(rates_.CountWrite(*place, now_).message(),
+            "The quota of 2 writes a second that user:a has is used up; nothing was done, try again");
+  EXPECT_EQ(rates_.refused_calls(), 9 + 1);
+  EXPECT_TRUE(rates_.CountWrite(PrincipalRates::Place(), now_).ok()) << "whoever has no limits";
+}
+
 TEST_F(PrincipalRatesTest, FindsTheRateAsItIsWhenCallsComeOutOfTheirOrder) {
   rates_.Configure({{{"user:a"}, {.reads_per_second = 1'000}}});
   EXPECT_EQ(Begin(a_, RateKind::kRead, 2'000), 1'000);

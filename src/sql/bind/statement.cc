@@ -73,7 +73,10 @@ absl::StatusOr<BoundQuery> Bind(const Statement& statement, std::string_view tex
   SONDE_TRY_SET(BoundQuery query, binder.BindStatement(statement));
   SONDE_TRY(Rewrite(options.rewrite, &query.plan));
   FinishPlan(query.plan.get());
-  if (query.insert.has_value()) query.columns = {{"points", TypeKind::kInt64}};
+  if (query.insert.has_value()) {
+    query.columns = {
+        {"points", TypeKind::kInt64}, {"refused", TypeKind::kInt64}, {"first_refusal", TypeKind::kString}};
+  }
   // The rows of EXPLAIN are the plan's, a line each.
   if (query.explain != BoundQuery::Explain::kNo) query.columns = {{"plan", TypeKind::kString}};
   return query;

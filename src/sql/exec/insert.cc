@@ -19,7 +19,7 @@
 namespace sonde::sql {
 namespace {
 
-constexpr series::PointWriter::Limits kWriterLimits;
+constexpr series::PointWriter::Limits kWriterLimits{.value_bytes_max = kInsertBytes};
 
 class Insert final : public Operator {
  public:
@@ -39,12 +39,20 @@ class Insert final : public Operator {
  private:
   absl::StatusOr<bool> Produce(rows::Batch* batch) override {
     if (writer_.has_value()) return false;
-    if (absl::Status status = memory_.Set(kWriterLimits.value_bytes_max); !status.ok()) return status;
+    if (absl::Status status = memory_.Set(kInsertBytes); !status.ok()) return status;
     writer_.emplace(schema_, &tables_, kWriterLimits, &state().tables->clock());
     if (absl::Status status = WriteAll(); !status.ok()) return status;
     memory_.Clear();
+    if (written_ == 0 && refused_ > 0) {
+      return absl::InvalidArgumentError(fmt::format(
+          "INSERT INTO series.{}: none of its {} rows is a point. {}", schema_.name, refused_, refusal_));
+    }
+    shown_refusal_ = refusal_;
     batch->rows = 1;
     batch->columns.push_back(ColumnView::OfInts({&written_, 1}));
+    batch->columns.push_back(ColumnView::OfInts({&refused_, 1}));
+    batch->columns.push_back(refused_ == 0 ? ColumnView::Missing(ColumnType::kBytes, 1)
+                                           : ColumnView::OfBytes({&shown_refusal_, 1}));
     return true;
   }
 
@@ -56,7 +64,11 @@ class Insert final : public Operator {
       if (!*more) return Flush();
       for (size_t row = 0; row < rows.rows; ++row) {
         ++row_;
-        if (absl::Status status = Add(rows, row); !status.ok()) return RefusedRow(status);
+        if (absl::Status status = Add(rows, row); !status.ok()) {
+          if (!absl::IsInvalidArgument(status)) return Stopped(status);
+          Refuse(status);
+          continue;
+        }
         if (!writer_->IsFull()) continue;
         if (absl::Status status = Flush(); !status.ok()) return status;
       }
@@ -110,9 +122,9 @@ class Insert final : public Operator {
     return absl::OkStatus();
   }
 
-  absl::Status RefusedRow(const absl::Status& why) const {
-    return Stopped(absl::Status(why.code(), fmt::format("Row {} of INSERT INTO series.{}: {}", row_,
-                                                        schema_.name, series::TextOfStatus(why))));
+  // The row at hand is no point.
+  void Refuse(const absl::Status& why) {
+    if (refused_++ == 0) refusal_ = fmt::format("Row {}: {}", row_, series::TextOfStatus(why));
   }
   absl::Status Stopped(const absl::Status& why, std::string_view some = "") const {
     return {why.code(), fmt::format("{}. {} points are written and stay{}: an INSERT is no transaction",
@@ -135,6 +147,9 @@ class Insert final : public Operator {
   std::vector<std::string> texts_;  // of numbers, by column
   int64_t row_ = 0;                 // from 1
   int64_t written_ = 0;
+  int64_t refused_ = 0;
+  std::string refusal_;  // of the first row that was refused
+  std::string_view shown_refusal_;
 };
 
 }  // namespace

@@ -59,14 +59,14 @@ TEST_F(InsertTest, WritesValuesAndTellsHowMany) {
   EXPECT_EQ(
       Run("INSERT INTO series.balloon (note, site, number, time, pressure) VALUES "
           "('', 'rome', 7, TIMESTAMP_SECONDS(100), 1.5), (NULL, 'oslo', 1 + 1, '2024-02-29 12:00:00+00', 3)"),
-      "2\n");
+      "2 0 NULL\n");
   EXPECT_EQ(All(),
             "\"oslo\" 2 TIMESTAMP \"2024-02-29 12:00:00+00\" 3 NULL NULL\n"
             "\"rome\" 7 TIMESTAMP \"1970-01-01 00:01:40+00\" 1.5 NULL \"\"\n");
   // Without names, all columns in the order of *.  The same point again is the same cells; a field that is NULL stays.
   EXPECT_EQ(Run("INSERT series.balloon VALUES ('rome', 7, TIMESTAMP_SECONDS(100), 2.25, 9223372036854775807, "
                 "NULL);"),
-            "1\n");
+            "1 0 NULL\n");
   EXPECT_EQ(Ask("SELECT pressure, n, note FROM series.balloon WHERE site = 'rome'"),
             "2.25 9223372036854775807 \"\"\n");
 }
@@ -75,14 +75,14 @@ TEST_F(InsertTest, WritesTheRowsOfAQuery) {
   EXPECT_EQ(
       Run("INSERT INTO series.balloon (site, number, time, n) SELECT 'a', i, TIMESTAMP_SECONDS(i), i FROM "
           "UNNEST(GENERATE_ARRAY(1, 5000)) i WHERE i != 7"),
-      "4999\n");
+      "4999 0 NULL\n");
   EXPECT_EQ(Ask("SELECT COUNT(*), SUM(n), COUNT(pressure) FROM series.balloon"), "4999 12502493 0\n");
   EXPECT_EQ(Run("INSERT INTO series.balloon (site, number, time, n) (SELECT '', 1, CAST(NULL AS TIMESTAMP), "
                 "1 LIMIT 0)"),
-            "0\n");
+            "0 0 NULL\n");
   EXPECT_EQ(Run("INSERT INTO series.balloon (site, number, time, pressure, n) "
                 "WITH w AS (SELECT 1 AS n) SELECT 'b', n, '2020-01-01', 0.5, NULL FROM w"),
-            "1\n");
+            "1 0 NULL\n");
   EXPECT_EQ(Ask("SELECT time, pressure, n FROM series.balloon WHERE site = 'b'"),
             "TIMESTAMP \"2020-01-01 00:00:00+00\" 0.5 NULL\n");
 }
@@ -98,7 +98,7 @@ TEST_F(InsertTest, TakesParameters) {
     const auto execution =
         Execute(*query, {Value::String("x"), Value::Timestamp(n * kSecond), Value::Int(n)}, Environment());
     ASSERT_TRUE(execution.ok()) << execution.status();
-    EXPECT_EQ(Rest(execution->get(), {TypeKind::kInt64}), "1\n");
+    EXPECT_EQ(Rest(execution->get(), {TypeKind::kInt64, TypeKind::kInt64, TypeKind::kString}), "1 0 NULL\n");
     EXPECT_EQ((*execution)->ResumePoint(), std::nullopt);
   }
   EXPECT_EQ(Ask("SELECT time, n FROM series.balloon ORDER BY n"),
@@ -165,31 +165,34 @@ TEST_F(InsertTest, RefusesWhatIsNoPoint) {
   EXPECT_EQ(All(), "");
 }
 
-TEST_F(InsertTest, RowsThatAreNoPointSayWhichAndWhatWasWritten) {
+TEST_F(InsertTest, RowsThatAreNoPointAreRefusedAndTheOthersWritten) {
   for (const auto& [values, why] : std::vector<std::pair<std::string, std::string>>{
            {"CAST(NULL AS STRING), 1, TIMESTAMP_SECONDS(1), 1", "tag site is NULL"},
            {"'a', 1, CAST(NULL AS TIMESTAMP), 1", "time is NULL"},
            {"'a', 1, TIMESTAMP_SECONDS(1), CAST(NULL AS INT64)", "the point has no field"}}) {
     EXPECT_EQ(Run("INSERT INTO series.balloon (site, number, time, n) SELECT " + values),
-              "INVALID_ARGUMENT: Row 1 of INSERT INTO series.balloon: " + why +
-                  ". 0 points are written and stay: an INSERT is no transaction");
+              "INVALID_ARGUMENT: INSERT INTO series.balloon: none of its 1 rows is a point. Row 1: " + why);
   }
   EXPECT_EQ(All(), "");
-  // The writer has sent the first thousand rows by then.
-  EXPECT_EQ(Run("INSERT INTO series.balloon (site, number, time, n) SELECT IF(i = 1500, NULL, 'a'), i, "
-                "TIMESTAMP_SECONDS(1), 1 FROM UNNEST(GENERATE_ARRAY(1, 3000)) i"),
-            "INVALID_ARGUMENT: Row 1500 of INSERT INTO series.balloon: tag site is NULL. 1000 points are "
-            "written and "
-            "stay: an INSERT is no transaction");
-  EXPECT_EQ(Ask("SELECT COUNT(*) FROM series.balloon"), "1000\n");
-  EXPECT_THAT(
-      Run("INSERT INTO series.balloon (site, number, time, pressure) SELECT 'a', 1, TIMESTAMP_SECONDS(1), "
-          "CAST('nan' AS FLOAT64)"),
-      HasSubstr("INVALID_ARGUMENT: Row 1 of INSERT INTO series.balloon: "));
+  EXPECT_EQ(
+      Run("INSERT INTO series.balloon (site, number, time, n) SELECT IF(MOD(i, 1000) = 500, NULL, 'a'), "
+          "i, TIMESTAMP_SECONDS(1), 1 FROM UNNEST(GENERATE_ARRAY(1, 3000)) i"),
+      "2997 3 \"Row 500: tag site is NULL\"\n");
+  EXPECT_EQ(Ask("SELECT COUNT(*), MIN(number), MAX(number) FROM series.balloon"), "2997 1 3000\n");
+  // What is not text may be long; what is shown of it is not.
+  EXPECT_EQ(
+      Run("INSERT INTO series.balloon (site, number, time, pressure) VALUES ('b', 1, TIMESTAMP_SECONDS(1), "
+          "CAST('nan' AS FLOAT64)), ('b', 2, TIMESTAMP_SECONDS(1), 1), (REPEAT('\u00e9', 3000), 2, "
+          "TIMESTAMP_SECONDS(1), 1)"),
+      "1 2 \"Row 1: field 'pressure': value 'nan' is not a finite number\"\n");
+  EXPECT_THAT(Run("INSERT INTO series.balloon (site, number, time, n) VALUES (REPEAT('\u00e9', 3000), 2, "
+                  "TIMESTAMP_SECONDS(1), 1)"),
+              HasSubstr("none of its 1 rows is a point. Row 1: row key"));
   EXPECT_EQ(
       Run("INSERT INTO series.balloon (site, number, time, n) SELECT 'b', 1, TIMESTAMP_SECONDS(1), 1 / 0"),
       "INVALID_ARGUMENT: Query column 4 has type FLOAT64 which cannot be inserted into column n, which has "
       "type INT64 [at 1:52]");
+  // An error of the query is no refusal.
   EXPECT_EQ(
       Run("INSERT INTO series.balloon (site, number, time, n) SELECT 'b', 1, TIMESTAMP_SECONDS(1), DIV(1, "
           "0)"),
@@ -277,7 +280,7 @@ TEST_F(InsertTest, PointsOfEachLayoutAreThoseOfTheWriter) {
                             i % 5 == 0 ? "NULL" : texts[i], i % 7 == 0 ? "NULL" : "'a\"b'");
     }
     Write(points);
-    EXPECT_EQ(Run(fmt::format("INSERT INTO series.{} VALUES {}", inserted, values)), "400\n");
+    EXPECT_EQ(Run(fmt::format("INSERT INTO series.{} VALUES {}", inserted, values)), "400 0 NULL\n");
     EXPECT_EQ(All(inserted), All(written));
     EXPECT_NE(All(inserted), "");
   }

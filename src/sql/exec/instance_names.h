@@ -43,6 +43,11 @@ class InstanceNames {
 
   // Says whether the one who asks may write to a table of this full name; of an instance's name, make tables in it.
   using MayWrite = std::function<absl::Status(std::string_view resource)>;
+  // What the one who asks may do.
+  struct Rights {
+    MayRead may_read;
+    MayWrite may_write;
+  };
   // From now on INSERT is a statement.  `may_write`: null: everything may be written.
   void AllowInserts(MayWrite may_write = {}) {
     allows_inserts_ = true;

@@ -59,18 +59,19 @@ absl::Status SqlAnswer::Hold(int64_t more_bytes) {
 }
 
 absl::Status SqlAnswer::Begin(SqlRequest request, std::function<absl::Status()> interrupted,
-                              const MayRead& may_read) {
+                              const Access& access) {
   request_ = std::move(request);
-  absl::Status status = Start(std::move(interrupted), may_read);
+  absl::Status status = Start(std::move(interrupted), access);
   if (status.ok()) status = Fill();
   if (status.ok()) status = TakeText(&first_);
   return status.ok() ? status : Fail(std::move(status));
 }
 
-absl::Status SqlAnswer::Start(std::function<absl::Status()> interrupted, const MayRead& may_read) {
-  const InstanceNames names(&service_.tables->catalog(), service_.bundles, service_.series,
-                            fmt::format("projects/{}/instances/{}", request_.project, request_.instance),
-                            service_.dialect, may_read);
+absl::Status SqlAnswer::Start(std::function<absl::Status()> interrupted, const Access& access) {
+  InstanceNames names(&service_.tables->catalog(), service_.bundles, service_.series,
+                      fmt::format("projects/{}/instances/{}", request_.project, request_.instance),
+                      service_.dialect, access.rights.may_read);
+  names.AllowInserts(access.rights.may_write);
   std::vector<QueryParameter> parameters;
   std::vector<Value> values;
   for (Question::Parameter& parameter : request_.parameters) {
@@ -80,6 +81,9 @@ absl::Status SqlAnswer::Start(std::function<absl::Status()> interrupted, const M
   absl::StatusOr<BoundQuery> query = ParseAndBind(request_.query, names.Options(std::move(parameters)));
   if (!query.ok()) return query.status();
   query_ = *std::move(query);
+  if (query_.Writes() && access.count_write) {
+    if (absl::Status status = access.count_write(); !status.ok()) return status;
+  }
   if (absl::Status status = Hold(0); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<Execution>> execution =
       Execute(query_, std::move(values),

@@ -65,7 +65,11 @@ class SqlAnswer {
   // By this name requests are counted.
   static constexpr char kMethod[] = "POST /api/v1/sql";
 
-  using MayRead = InstanceNames::MayRead;
+  // What the caller may do, and how a write counts against the caller's limits (null: nobody counts).  Asked in Begin.
+  struct Access {
+    InstanceNames::Rights rights;
+    std::function<absl::Status()> count_write;
+  };
 
   // Who asks, for the list of slow calls.
   struct Caller {
@@ -85,8 +89,8 @@ class SqlAnswer {
   // UNAVAILABLE: there is none now.
   absl::Status Admit(size_t body_bytes);
   // Makes the first part.  Errors of the query's text, and those that come before its first rows, come from here.  So do those of
-  // `may_read`, which is asked for each table and view that the query names.
-  absl::Status Begin(SqlRequest request, std::function<absl::Status()> interrupted, const MayRead& may_read);
+  // `access`, which is asked for each table and view that the query names.
+  absl::Status Begin(SqlRequest request, std::function<absl::Status()> interrupted, const Access& access);
   // As HttpResponse::stream.
   absl::StatusOr<bool> Next(std::string* part);
   // Counts a request that comes to nothing; its error.
@@ -95,7 +99,7 @@ class SqlAnswer {
  private:
   // The account of the query's memory.
   absl::Status Hold(int64_t more_bytes) ABSL_LOCKS_EXCLUDED(hold_mutex_);
-  absl::Status Start(std::function<absl::Status()> interrupted, const MayRead& may_read);
+  absl::Status Start(std::function<absl::Status()> interrupted, const Access& access);
   // Writes rows until there is a part.  OK: `is_over_` says whether there are more.
   absl::Status Fill();
   absl::Status WriteRows();

@@ -38,10 +38,17 @@ absl::Status CheckInstance(const HttpRequest& request, const SqlRequest& asked) 
                               fmt::format("projects/{}/instances/{}", asked.project, asked.instance));
 }
 
-// PERMISSION_DENIED unless the caller may read a table or view.
-absl::Status MayRead(const HttpRequest& request, std::string_view resource) {
-  if (!request.check_access) return absl::OkStatus();
-  return request.check_access(PermissionToReadRows(resource), resource);
+// `request` must outlive it.
+SqlAnswer::Access AccessOf(const HttpRequest& request) {
+  SqlAnswer::Access access{.rights = {}, .count_write = request.count_write};
+  if (!request.check_access) return access;
+  access.rights.may_read = [&request](std::string_view resource) {
+    return request.check_access(PermissionToReadRows(resource), resource);
+  };
+  access.rights.may_write = [&request](std::string_view resource) {
+    return request.check_access(PermissionToInsert(resource), resource);
+  };
+  return access;
 }
 
 absl::Status AnswerSql(const SqlService* service, const SqlRequest& usual, const HttpRequest& request,
@@ -61,9 +68,7 @@ absl::Status AnswerSql(const SqlService* service, const SqlRequest& usual, const
   if (absl::Status status = CheckInstance(request, *parsed); !status.ok()) return answer->Fail(status);
   response->content_type = parsed->format == AnswerFormat::kCsv ? "text/csv; charset=utf-8"
                                                                 : "application/x-ndjson; charset=utf-8";
-  if (absl::Status status =
-          answer->Begin(*std::move(parsed), std::move(interrupted),
-                        [&](std::string_view resource) { return MayRead(request, resource); });
+  if (absl::Status status = answer->Begin(*std::move(parsed), std::move(interrupted), AccessOf(request));
       !status.ok()) {
     return status;
   }

@@ -1,5 +1,6 @@
 #include "sql/http/sql_routes.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,6 +17,8 @@
 #include "access/permission.h"
 #include "base/clock.h"
 #include "engine/memory/memory_engine.h"
+#include "series/known/declarations.h"
+#include "table/local_tables.h"
 #include "table/mutate_row_test_support.h"
 
 namespace sonde::sql {
@@ -56,6 +59,7 @@ class SqlRoutesTest : public testing::Test {
     request.headers = std::move(headers);
     request.is_client_gone = [this] { return is_client_gone_.load(); };
     request.check_access = check_access_;
+    request.count_write = count_write_;
     const Router::Match match = router_.Find(request.method, request.path);
     HttpBody source(SourceOf(body), match.route->body_bytes_max);
     HttpResponse response;
@@ -113,6 +117,7 @@ class SqlRoutesTest : public testing::Test {
   Router router_;
   std::atomic<bool> is_client_gone_ = false;
   std::function<absl::Status(Permission, std::string_view)> check_access_;
+  std::function<absl::Status()> count_write_;
   std::atomic<bool> is_ending_ = false;
   size_t part_bytes_max_ = 0;
   nlohmann::json last_stats_;
@@ -201,6 +206,56 @@ TEST_F(SqlRoutesTest, ChecksTheInstanceAndEachTable) {
   denied = "projects/p/instances/i/tables/t";
   EXPECT_EQ(Query("SELECT 1 FROM (SELECT _key FROM t)"), refusal);
   EXPECT_EQ(Counted(absl::StatusCode::kPermissionDenied), 3u);
+}
+
+TEST_F(SqlRoutesTest, InsertNeedsARightToWriteAndCountsAsAWrite) {
+  LocalTables local(&tables_, "projects/p/instances/i");
+  series::Declarations declarations(&local, &clock_);
+  ASSERT_TRUE(
+      declarations
+          .Declare("series: boiler\ntable: boilers\ntags: { house: string }\nfields: { degrees: double }\n"
+                   "key: [house, time]\nlayout: row\nderive:\n  - latest: boiler_now\n"
+                   "  - period: { table: \"boiler_{yyyymm}\", every: month }\n")
+          .ok());
+  std::vector<std::string> asked;
+  check_access_ = [&](Permission permission, std::string_view resource) {
+    asked.push_back(std::string(NameOf(permission)) + " " + std::string(resource));
+    return absl::OkStatus();
+  };
+  int writes = 0;
+  count_write_ = [&] { return ++writes == 3 ? absl::ResourceExhaustedError("too many") : absl::OkStatus(); };
+  constexpr std::string_view kInsert =
+      "INSERT INTO series.boiler VALUES ('a', TIMESTAMP_SECONDS(10), 1.5), (NULL, TIMESTAMP_SECONDS(10), 1)";
+  EXPECT_EQ(Query(std::string("EXPLAIN ") + std::string(kInsert)).substr(0, 10), "{\"columns\"");
+  EXPECT_EQ(writes, 0) << "it is explained only";
+  asked.clear();
+  const std::string answer =
+      R"({"columns":[{"name":"points","type":"INT64"},{"name":"refused","type":"INT64"},)"
+      R"({"name":"first_refusal","type":"STRING"}]})"
+      "\n[1,1,\"Row 2: tag house is NULL\"]\n";
+  EXPECT_EQ(Query(std::string(kInsert)), answer);
+  EXPECT_THAT(asked, testing::UnorderedElementsAre(
+                         "bigtable.instances.executeQuery projects/p/instances/i",
+                         "bigtable.tables.mutateRows projects/p/instances/i/tables/boilers",
+                         "bigtable.tables.mutateRows projects/p/instances/i/tables/boiler_now",
+                         "bigtable.tables.create projects/p/instances/i"));
+  EXPECT_EQ(Query(std::string(kInsert)), answer) << "the same again is the same";
+  EXPECT_EQ(Query("SELECT house, degrees FROM series.boiler"),
+            R"({"columns":[{"name":"house","type":"STRING"},{"name":"degrees","type":"FLOAT64"}]})"
+            "\n[\"a\",1.5]\n");
+  EXPECT_EQ(writes, 2);
+  EXPECT_THAT(Query(std::string(kInsert)), testing::HasSubstr("\"too many\""));
+  check_access_ = [](Permission permission, std::string_view) {
+    return NameOf(permission).ends_with("mutateRows") ? absl::PermissionDeniedError("no") : absl::OkStatus();
+  };
+  for (const std::string_view name : {"boiler", "none"}) {
+    EXPECT_THAT(Query("INSERT INTO series." + std::string(name) + " VALUES ('b', TIMESTAMP_SECONDS(10), 2)"),
+                testing::HasSubstr("\"code\":403"))
+        << "which tells nobody whether there is a series";
+  }
+  EXPECT_EQ(writes, 3);
+  AddRoutes(Dialect::kProduction, 64 << 20);
+  EXPECT_THAT(Query(std::string(kInsert)), testing::HasSubstr("Statement not supported: InsertStatement"));
 }
 
 TEST_F(SqlRoutesTest, ProductionsLanguageRefusesExtensionsByName) {

@@ -246,6 +246,8 @@ struct BoundQuery {
   std::vector<QueryParameter> parameters;  // kParameter counts these
   enum class Explain : uint8_t { kNo, kPlan, kAnalyze };
   Explain explain = Explain::kNo;
+  // Whether it writes when it is carried out.
+  bool Writes() const { return insert.has_value() && explain == Explain::kNo; }
   std::vector<TableSchemaRef> tables;  // all that the query reads from, also inside of views; each once
   std::vector<LogicalViewRef> views;   // all that the query reads from, also inside of views; each once
   // The full names of the tables and views that the text itself names.  Whoever asks needs a right to read them, and no others.

@@ -55,7 +55,7 @@ HttpResponse OverLimit(const absl::Status& status) {
   return response;
 }
 
-// SQL reads; its tables are those of its body.
+// SQL reads; its tables are those of its body.  That an INSERT writes, its handler counts.
 RateKind RateKindOf(const HttpRule& rule) {
   const auto has = [&](std::string_view verb) {
     return std::any_of(rule.permissions.begin(), rule.permissions.end(),
@@ -101,17 +101,19 @@ std::optional<HttpResponse> HttpDoor::Refuse(HttpRequest* request, const Router:
   if (!place.ok()) return OverLimit(place.status());
   if (place->IsCounted()) {
     // A function must be able to be copied.
-    request->count_bytes = [this,
-                            held = std::make_shared<PrincipalRates::Place>(*std::move(place))](size_t bytes) {
+    const auto held = std::make_shared<PrincipalRates::Place>(*std::move(place));
+    request->count_bytes = [this, held](size_t bytes) {
       held->Charge(bytes, absl::FromUnixMicros(clock_->NowMicros()));
+    };
+    request->count_write = [this, held] {
+      return access_->rates()->CountWrite(*held, absl::FromUnixMicros(clock_->NowMicros()));
     };
   }
   request->principal = *principal;
   request->check_access = [this, request, principal = *principal](Permission permission,
                                                                   std::string_view resource) {
     absl::Status status = Check(*principal, permission, resource, *request);
-    const bool is_audited =
-        audit_ != nullptr && audit_->rules().data_reads && NameOf(permission).ends_with(".readRows");
+    const bool is_audited = audit_ != nullptr && audit_->rules().CoverAccess(NameOf(permission));
     if (!status.ok() || !is_audited) return status;
     return Begin({.resource = resource, .permission = NameOf(permission)}, *request, *principal);
   };

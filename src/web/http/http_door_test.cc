@@ -78,7 +78,7 @@ TEST_F(HttpDoorTest, AsksForTheTableOfThePath) {
 
 TEST_F(HttpDoorTest, ACallerOverALimitIsToldToComeBack) {
   AccessControl::Configuration configuration;
-  configuration.limits = {{{}, {.reads_per_second = 1, .bytes_per_second = 100}}};
+  configuration.limits = {{{}, {.reads_per_second = 1, .writes_per_second = 1, .bytes_per_second = 100}}};
   it_.Grant(kTable, kReaderRole);
   it_.access.Configure(configuration);
   const ManualClock clock(1'795'593'600'000'000);
@@ -101,6 +101,8 @@ TEST_F(HttpDoorTest, ACallerOverALimitIsToldToComeBack) {
   EXPECT_THAT(refused->headers, testing::Contains(testing::Pair("Retry-After", "1")));
   EXPECT_THAT(refused->body, HasSubstr("The quota of 1 reads a second"));
   EXPECT_EQ(code_of("/ping", "Bearer good"), 0) << "it is no read";
+  EXPECT_EQ(request.count_write(), absl::OkStatus());
+  EXPECT_TRUE(absl::IsResourceExhausted(request.count_write()));
   request.count_bytes(1'000'000);
   EXPECT_EQ(code_of("/ping", "Bearer good"), 429);
   EXPECT_EQ(code_of("/ping", "Bearer forged"), 401);

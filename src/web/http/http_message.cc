@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/admission.h"
 #include "base/bytes.h"
 
 namespace sonde {
@@ -195,8 +196,13 @@ absl::StatusCode CodeOfHttp(int http_code) {
 }
 
 HttpResponse ErrorResponse(const absl::Status& status) {
-  return ErrorResponse(HttpCodeOf(status.code()), std::string(absl::StatusCodeToString(status.code())),
-                       std::string(status.message()));
+  HttpResponse response =
+      ErrorResponse(HttpCodeOf(status.code()), std::string(absl::StatusCodeToString(status.code())),
+                    std::string(status.message()));
+  if (response.code == 429 && status.GetPayload(kTryAgainPayload).has_value()) {
+    response.headers.emplace_back("Retry-After", "1");
+  }
+  return response;
 }
 
 HttpResponse ErrorResponse(int http_code, std::string_view status_name, std::string_view message) {

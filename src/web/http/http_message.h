@@ -44,6 +44,9 @@ struct HttpRequest {
   // Counts bytes of the request's body and of its answer against the caller's limits, as long as the request is there.  Unset: nobody
   // counts.
   std::function<void(size_t bytes)> count_bytes;
+  // For handlers that learn only from the body that the request writes: counts a write against the caller's limits.
+  // RESOURCE_EXHAUSTED: the rate of writes is reached.  Unset: nobody counts.
+  std::function<absl::Status()> count_write;
 
   // nullopt when it is not there.
   std::optional<std::string> Query(const std::string& name) const;
@@ -110,7 +113,7 @@ int HttpCodeOf(absl::StatusCode code);
 // The nearest code to an answer's: HttpCodeOf backwards; 2xx and 3xx are OK.
 absl::StatusCode CodeOfHttp(int http_code);
 
-// {"error": {"code": 404, "status": "NOT_FOUND", "message": "..."}}; of 503 with Retry-After.
+// {"error": {"code": 404, "status": "NOT_FOUND", "message": "..."}}; of 503, and of a rate that is used up, with Retry-After.
 HttpResponse ErrorResponse(const absl::Status& status);
 HttpResponse ErrorResponse(int http_code, std::string_view status_name, std::string_view message);
 

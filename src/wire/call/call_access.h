@@ -19,6 +19,8 @@ class CallAccess : public rpc::CallNote {
   virtual bool IsAllowed(Permission permission, std::string_view resource) const = 0;
   // PERMISSION_DENIED; the audit log has it.
   virtual absl::Status Check(Permission permission, std::string_view resource) const = 0;
+  // Counts a write of a call that was let in as a read.  RESOURCE_EXHAUSTED: the caller's rate of writes is reached.
+  virtual absl::Status CountWrite() const = 0;
 
  protected:
   ~CallAccess() = default;
@@ -38,6 +40,17 @@ inline absl::Status CheckAccess(const rpc::Call& call, Permission permission, st
 // Checks whether the caller may read a table or view by SQL.
 inline absl::Status CheckMayRead(const rpc::Call& call, std::string_view resource) {
   return CheckAccess(call, PermissionToReadRows(resource), resource);
+}
+
+// Checks whether the caller may write to a table by INSERT, or make tables in an instance by it.
+inline absl::Status CheckMayInsert(const rpc::Call& call, std::string_view resource) {
+  return CheckAccess(call, PermissionToInsert(resource), resource);
+}
+
+// Counts a write of a call that was let in as a read.
+inline absl::Status CountWrite(const rpc::Call& call) {
+  const CallAccess* const access = AccessOf(call);
+  return access == nullptr ? absl::OkStatus() : access->CountWrite();
 }
 
 }  // namespace sonde

@@ -155,9 +155,13 @@ class GuardedCall final : public rpc::Call, public CallAccess {
   }
   absl::Status Check(Permission permission, std::string_view resource) const override {
     absl::Status status = CheckFor(*principal_, permission, resource, door_->Now());
-    if (!status.ok() || !IsAuditedRead(permission)) return status;
-    // SQL reads tables that its request does not name in a field.
+    if (!status.ok() || !IsAuditedAccess(permission)) return status;
+    // SQL reads and writes tables that its request does not name in a field.
     return Begin(AuditEvent{.resource = resource, .permission = NameOf(permission)});
+  }
+
+  absl::Status CountWrite() const override {
+    return door_->options().access->rates()->CountWrite(place_, door_->Now());
   }
 
   // --- rpc::Call
@@ -241,9 +245,9 @@ class GuardedCall final : public rpc::Call, public CallAccess {
     }
     return event;
   }
-  bool IsAuditedRead(Permission permission) const {
+  bool IsAuditedAccess(Permission permission) const {
     const AuditLog* const audit = door_->options().audit;
-    return audit != nullptr && audit->rules().data_reads && NameOf(permission).ends_with(".readRows");
+    return audit != nullptr && audit->rules().CoverAccess(NameOf(permission));
   }
   // A call whose end is to have a line gets one now, too, if it may not go on without.
   absl::Status WriteBegin() const {

@@ -75,7 +75,8 @@ absl::Status Expired(std::string_view why) {
 
 PreparedQueryRef MakePrepared(std::string token_bytes, const PreparedQueryToken& token,
                               sql::BoundQuery query) {
-  const bool is_point = query.explain == sql::BoundQuery::Explain::kNo && sql::IsPointQuery(*query.plan);
+  const bool is_point = query.explain == sql::BoundQuery::Explain::kNo && !query.insert.has_value() &&
+                        sql::IsPointQuery(*query.plan);
   return std::make_shared<const PreparedQuery>(PreparedQuery{
       std::move(token_bytes), token.instance, token.query, token.issued_micros, std::move(query), is_point});
 }
@@ -94,16 +95,17 @@ absl::StatusOr<std::unique_ptr<PreparedQueries>> PreparedQueries::Create(Tables*
 
 absl::StatusOr<sql::BoundQuery> PreparedQueries::Bind(const std::string& instance, const std::string& text,
                                                       const std::vector<sql::QueryParameter>& parameters,
-                                                      const MayRead& may_read) {
-  const sql::InstanceNames names(&tables_->catalog(), &bundles_, &series_, instance, dialect_, may_read);
+                                                      const Rights& rights) {
+  sql::InstanceNames names(&tables_->catalog(), &bundles_, &series_, instance, dialect_, rights.may_read);
+  names.AllowInserts(rights.may_write);
   return sql::ParseAndBind(text, names.Options(parameters));
 }
 
 absl::StatusOr<PreparedQueryRef> PreparedQueries::Prepare(const std::string& instance,
                                                           const std::string& text,
                                                           const std::vector<sql::QueryParameter>& parameters,
-                                                          const MayRead& may_read) {
-  absl::StatusOr<sql::BoundQuery> query = Bind(instance, text, parameters, may_read);
+                                                          const Rights& rights) {
+  absl::StatusOr<sql::BoundQuery> query = Bind(instance, text, parameters, rights);
   if (!query.ok()) return query.status();
   PreparedQueryToken token{.instance = instance, .query = text};
   for (const sql::QueryParameter& parameter : parameters) {
@@ -119,17 +121,21 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::Prepare(const std::string& ins
 }
 
 absl::StatusOr<PreparedQueryRef> PreparedQueries::Find(const std::string& instance, const std::string& token,
-                                                       bool is_resumed, const MayRead& may_read) {
+                                                       bool is_resumed, const Rights& rights) {
   PreparedQueryRef prepared = FindKept(token);
   if (prepared == nullptr) {
     const absl::StatusOr<PreparedQueryToken> read = tokens_.ReadPrepared(token);
     if (!read.ok()) return read.status();
-    absl::StatusOr<PreparedQueryRef> bound = BindAgain(token, *read, may_read);
+    absl::StatusOr<PreparedQueryRef> bound = BindAgain(token, *read, rights);
     if (!bound.ok()) return bound.status();
     prepared = *std::move(bound);
   }
   for (const std::string& resource : prepared->query.named) {
-    if (absl::Status status = may_read(resource); !status.ok()) return status;
+    if (absl::Status status = rights.may_read(resource); !status.ok()) return status;
+  }
+  if (const auto& insert = prepared->query.insert; insert.has_value()) {
+    if (absl::Status status = sql::CheckMayWrite(insert->series, rights.may_write); !status.ok())
+      return status;
   }
   if (!IsCurrent(*prepared)) {
     return Expired(kTablesHaveChanged);
@@ -148,7 +154,7 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::Find(const std::string& instan
 
 absl::StatusOr<PreparedQueryRef> PreparedQueries::BindAgain(const std::string& token_bytes,
                                                             const PreparedQueryToken& token,
-                                                            const MayRead& may_read) {
+                                                            const Rights& rights) {
   std::vector<sql::QueryParameter> parameters;
   for (const auto& [name, bytes] : token.parameters) {
     google::bigtable::v2::Type type;
@@ -157,7 +163,7 @@ absl::StatusOr<PreparedQueryRef> PreparedQueries::BindAgain(const std::string& t
     if (!parsed.ok()) return parsed.status();
     parameters.push_back({name, *std::move(parsed)});
   }
-  absl::StatusOr<sql::BoundQuery> query = Bind(token.instance, token.query, parameters, may_read);
+  absl::StatusOr<sql::BoundQuery> query = Bind(token.instance, token.query, parameters, rights);
   // What was bound once and is not now, is not because of its tables.
   if (absl::IsNotFound(query.status()) || absl::IsInvalidArgument(query.status())) {
     return Expired(kTablesHaveChanged);

@@ -49,18 +49,18 @@ class PreparedQueries {
 
   const QueryTokens& tokens() const { return tokens_; }
 
-  // Says whether the caller may read a table or view of this name, before it is known whether there is one.
-  using MayRead = sql::InstanceNames::MayRead;
+  // Says what the caller may read and write, before it is known whether there is a table or view of the name.
+  using Rights = sql::InstanceNames::Rights;
 
-  // Binds a query.  Errors: those of sql::ParseAndBind, and of `may_read`.
+  // Binds a query.  Errors: those of sql::ParseAndBind, and of `rights`.
   absl::StatusOr<PreparedQueryRef> Prepare(const std::string& instance, const std::string& text,
                                            const std::vector<sql::QueryParameter>& parameters,
-                                           const MayRead& may_read);
+                                           const Rights& rights);
   // Finds the query of a token.  `is_resumed`: a stream goes on with it, so its age does not matter.
   // INVALID_ARGUMENT: no token, or one of another instance.  FAILED_PRECONDITION, with a PreconditionFailure of type
-  // PREPARED_QUERY_EXPIRED: it has expired.  Other errors: those of sql::ParseAndBind, and of `may_read`.
+  // PREPARED_QUERY_EXPIRED: it has expired.  Other errors: those of sql::ParseAndBind, and of `rights`.
   absl::StatusOr<PreparedQueryRef> Find(const std::string& instance, const std::string& token,
-                                        bool is_resumed, const MayRead& may_read);
+                                        bool is_resumed, const Rights& rights);
 
  private:
   // Bounds of what is kept.
@@ -76,9 +76,9 @@ class PreparedQueries {
 
   absl::StatusOr<sql::BoundQuery> Bind(const std::string& instance, const std::string& text,
                                        const std::vector<sql::QueryParameter>& parameters,
-                                       const MayRead& may_read);
+                                       const Rights& rights);
   absl::StatusOr<PreparedQueryRef> BindAgain(const std::string& token_bytes, const PreparedQueryToken& token,
-                                             const MayRead& may_read);
+                                             const Rights& rights);
   // Whether the tables, views, schema bundles and series are as they were when the query was bound.
   bool IsCurrent(const PreparedQuery& prepared);
   PreparedQueryRef FindKept(const std::string& token);

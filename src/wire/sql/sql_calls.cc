@@ -19,6 +19,7 @@
 #include "model/limits.h"
 #include "model/names.h"
 #include "sql/exec/execution.h"
+#include "sql/exec/insert.h"
 #include "sql/exec/query_name.h"
 #include "sql/message/query_values.h"
 #include "wire/call/connection_share.h"
@@ -80,9 +81,9 @@ void WriteMetadata(const PreparedQuery& prepared, pb::ResultSetMetadata* metadat
   }
 }
 
-// Whether the call's caller may read a table or view.
-PreparedQueries::MayRead MayReadOf(const rpc::Call& call) {
-  return [&call](std::string_view resource) { return CheckMayRead(call, resource); };
+PreparedQueries::Rights RightsOf(const rpc::Call& call) {
+  return {.may_read = [&call](std::string_view resource) { return CheckMayRead(call, resource); },
+          .may_write = [&call](std::string_view resource) { return CheckMayInsert(call, resource); }};
 }
 
 absl::Status PrepareQuery(PreparedQueries* queries, const rpc::Call& call,
@@ -91,7 +92,7 @@ absl::Status PrepareQuery(PreparedQueries* queries, const rpc::Call& call,
   const absl::StatusOr<std::vector<sql::QueryParameter>> parameters = ParseParameterTypes(request);
   if (!parameters.ok()) return parameters.status();
   const absl::StatusOr<PreparedQueryRef> prepared =
-      queries->Prepare(request.instance_name(), request.query(), *parameters, MayReadOf(call));
+      queries->Prepare(request.instance_name(), request.query(), *parameters, RightsOf(call));
   if (!prepared.ok()) return prepared.status();
   WriteMetadata(**prepared, response->mutable_metadata());
   response->set_prepared_query((*prepared)->token);
@@ -152,6 +153,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
         tables_(tables),
         queries_(queries),
         spooled_(spooled),
+        writes_(resources.writes),
         cost_(resources.read_cost),
         blocks_(resources.reads_block),
         stalled_reads_(resources.stalled_reads),
@@ -289,7 +291,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
             "Error in field 'data_format' : It must not be set with prepared_query, which has one");
       }
       return queries_->Find(request.instance_name(), request.prepared_query(),
-                            !request.resume_token().empty(), MayReadOf(*call_));
+                            !request.resume_token().empty(), RightsOf(*call_));
     }
     std::vector<sql::QueryParameter> parameters;
     for (const auto& [name, value] : request.params()) {
@@ -300,7 +302,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     std::sort(parameters.begin(), parameters.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
     absl::StatusOr<PreparedQueryRef> prepared =
-        queries_->Prepare(request.instance_name(), request.query(), parameters, MayReadOf(*call_));
+        queries_->Prepare(request.instance_name(), request.query(), parameters, RightsOf(*call_));
     if (prepared.ok() && request.resume_token().empty()) {
       pb::ExecuteQueryResponse response;
       WriteMetadata(**prepared, response.mutable_metadata());
@@ -313,6 +315,9 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   absl::Status Begin(PreparedQueryRef prepared, const pb::ExecuteQueryRequest& request) {
     absl::StatusOr<std::vector<sql::Value>> parameters = ParseParameters(prepared->query, request);
     if (!parameters.ok()) return parameters.status();
+    if (prepared->query.Writes()) {
+      if (absl::Status status = AdmitWrite(request); !status.ok()) return status;
+    }
     const std::string& resume = request.resume_token();
     absl::StatusOr<sql::ViewParameters> view_parameters = ParseViewParameters(request);
     if (!view_parameters.ok()) return view_parameters.status();
@@ -347,6 +352,20 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
     if (!execution.ok()) return execution.status();
     stream_ = std::make_unique<ResultStream>(std::move(prepared), *std::move(execution), request_hash,
                                              &queries_->tokens(), spooled_);
+    return absl::OkStatus();
+  }
+
+  // An INSERT came in as a read, and is a write, too.
+  absl::Status AdmitWrite(const pb::ExecuteQueryRequest& request) {
+    if (kind_.profiles != nullptr) {
+      const absl::StatusOr<Priority> priority =
+          kind_.profiles->Admit(request.instance_name(), request.app_profile_id(), ProfileUse::kWrite);
+      if (!priority.ok()) return priority.status();
+    }
+    if (absl::Status status = CountWrite(*call_); !status.ok()) return status;
+    absl::StatusOr<Admission::Place> place = writes_->Admit(sql::kInsertBytes);
+    if (!place.ok()) return place.status();
+    write_place_ = *std::move(place);
     return absl::OkStatus();
   }
 
@@ -461,6 +480,7 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   Tables* const tables_;
   PreparedQueries* const queries_;
   SpooledResults* const spooled_;
+  Admission* const writes_;
   StepCost* const cost_;
   const bool blocks_;  // the store is behind a network
   StalledReads* const stalled_reads_;
@@ -470,7 +490,8 @@ class ExecuteQueryHandler final : public rpc::Handler, public StalledReads::Read
   QueryMetrics& query_metrics_;
   const absl::Time came_ = absl::Now();
   QueuedTime queued_;
-  absl::Duration untaken_;  // as CallCost
+  absl::Duration untaken_;        // as CallCost
+  Admission::Place write_place_;  // of an INSERT
   absl::Mutex hold_mutex_;
   Admission::Place place_ ABSL_GUARDED_BY(hold_mutex_);
   // Of place_: the request and the query itself; what operators hold; the message on its way.

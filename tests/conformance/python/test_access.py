@@ -64,8 +64,8 @@ class Server:
         return bigtable.Client(project="p", admin=True, credentials=credentials,
                                client_options=ClientOptions(api_endpoint=f"localhost:{self.port}"))
 
-    def http(self, path, token=None, body=None):
-        request = urllib.request.Request(self.web + path, data=body)
+    def http(self, path, token=None, body=None, method=None):
+        request = urllib.request.Request(self.web + path, data=body, method=method)
         if token is not None:
             request.add_header("Authorization", f"Bearer {token}")
         trusts = ssl.create_default_context(cafile=str(self.directory / "certificates/ca.pem"))
@@ -221,6 +221,44 @@ def test_the_http_port_asks_too(server, table):
     assert server.http("metrics", token)[0] == 200
     status, body = server.http("api/v1/sql", token, b'{"query": "SELECT 1"}')
     assert status == 403 and "bigtable." in body
+
+
+def test_insert_needs_the_right_to_write_to_the_tables_of_its_series(server, table):
+    tokens = {}
+    for name, role in (("web-read", "roles/bigtable.reader"), ("web-user", "roles/bigtable.user"), ("web-edit", "roles/editor")):
+        tokens[role] = server.run("auth", "create-token", name, "--expires", "1d").splitlines()[-1]
+        server.run("auth", "bind", name, role)
+    server.key("write", "roles/bigtable.user")
+    server.reload()
+    declaration = b"series: thermometer\ntags: {room: string}\nfields: {degrees: double}\nkey: [room, time]\nlayout: row\n"
+    status, body = server.http("api/v1/series/thermometer", tokens["roles/editor"], declaration, method="PUT")
+    assert status == 200, body
+
+    def ask(key, query):
+        known = server.client(server.directory.parent / f"{key}.json")._client
+        with BigtableDataClient(project="sonde", credentials=known._credentials, client_options=known._client_options) as data:
+            return [tuple(value for _, value in row.fields) for row in data.execute_query(query, "sonde")]
+
+    insert = "INSERT INTO series.thermometer (room, time, degrees) VALUES ('hall', '2024-05-01 10:00:00Z', 20.5), (NULL, '2024-05-01', 1)"
+    for query in (insert, insert.replace("thermometer", "none")):  # which tells nobody that there is a series
+        with pytest.raises(errors.PermissionDenied, match="bigtable.tables.mutateRows"):
+            ask("read", query)
+    assert ask("write", insert) == [(1, 1, "Row 2: tag room is NULL")]
+    assert ask("write", insert) == [(1, 1, "Row 2: tag room is NULL")]
+    assert ask("read", "SELECT room, degrees FROM series.thermometer") == [("hall", 20.5)], "the same point twice is one"
+    with pytest.raises(errors.InvalidArgument, match="none of its 1 rows is a point. Row 1: tag room is NULL"):
+        ask("write", "INSERT INTO series.thermometer (room, time, degrees) VALUES (NULL, '2024-05-01', 1)")
+
+    def web(role, query):
+        status, body = server.http("api/v1/sql", tokens[role], json.dumps({"query": query}).encode())
+        return status, body.splitlines()
+
+    another = insert.replace("hall", "attic")
+    status, lines = web("roles/bigtable.reader", another)
+    assert status == 403 and "bigtable.tables.mutateRows" in lines[0]
+    status, lines = web("roles/bigtable.user", another)
+    assert status == 200 and lines[1] == '[1,1,"Row 2: tag room is NULL"]', lines
+    assert ask("read", "SELECT COUNT(*) FROM series.thermometer") == [(2,)]
 
 
 def test_no_secret_is_in_what_the_server_writes(server, table):
