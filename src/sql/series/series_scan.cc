@@ -14,6 +14,7 @@
 #include "model/row_range.h"
 #include "series/query/point_stream.h"
 #include "series/query/query.h"
+#include "series/query/table_choice.h"
 #include "sql/series/point_columns.h"
 #include "sql/series/point_selection.h"
 #include "table/local_tables.h"
@@ -263,7 +264,12 @@ class NewestScan final : public SeriesOperator {
   std::string Details(bool has_run) const override {
     std::string text = fmt::format("newest {} of each series, ", *selection_.query.latest);
     if (has_run) return text + DetailsOf(stats_, true);
-    return text + scan_.series.known->schema.name;
+    const series::SeriesSchema& schema = scan_.series.known->schema;
+    const absl::StatusOr<std::optional<series::LatestTable>> latest =
+        series::ChooseLatest(schema, selection_.query, &tables_);
+    if (!latest.ok()) return text + std::string(latest.status().message());
+    return text +
+           fmt::format("{} from {}", schema.name, latest->has_value() ? (*latest)->table : schema.table);
   }
 
   std::vector<rows::HeldBatch> held_;
