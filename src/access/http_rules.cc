@@ -12,6 +12,10 @@ constexpr std::string_view kGet = "bigtable.tables.get";
 constexpr std::string_view kRead = "bigtable.tables.readRows";
 constexpr std::string_view kWrite = "bigtable.tables.mutateRows";
 constexpr std::string_view kCreate = "bigtable.tables.create";
+// A dashboard is saved questions, as a logical view is one.
+constexpr std::string_view kGetView = "bigtable.logicalViews.get";
+constexpr std::string_view kUpdateView = "bigtable.logicalViews.update";
+constexpr std::string_view kDeleteView = "bigtable.logicalViews.delete";
 constexpr std::string_view kHeat = "bigtable.keyvisualizer.get";
 constexpr std::string_view kHeats = "bigtable.keyvisualizer.list";
 constexpr std::string_view kMetrics = "sonde.metrics.get";
@@ -85,6 +89,10 @@ constexpr std::array kHttpRules = {
     HttpRule{"GET", "/api/v1/status/buildinfo", Door::kAuthenticated},
     HttpRule{"GET", "/prometheus/api/v1/*", Door::kDecided, {kRead}, kSeriesInstance},
     HttpRule{"POST", "/prometheus/api/v1/*", Door::kDecided, {kRead}, kSeriesInstance},
+    HttpRule{"GET", "/api/v1/dashboards", Door::kDecided, {kListLogical}, kSeriesInstance},
+    HttpRule{"GET", "/api/v1/dashboards/{name}", Door::kDecided, {kGetView}, kSeriesInstance},
+    HttpRule{"PUT", "/api/v1/dashboards/{name}", Door::kDecided, {kUpdateView}, kSeriesInstance},
+    HttpRule{"POST", "/api/v1/dashboards/{name}/delete", Door::kDecided, {kDeleteView}, kSeriesInstance},
     HttpRule{"GET", "/api/v1/sql", Door::kAuthenticated},
     // The body names the instance, the tables and the views.  The handler checks instances.executeQuery on the
     // instance, readRows on each table and view that is read, and mutateRows on the tables of a series that INSERT writes to.

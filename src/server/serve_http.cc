@@ -17,6 +17,7 @@
 #include "sql/http/sql_routes.h"
 #include "table/local_tables.h"
 #include "web/cell_api.h"
+#include "web/dashboards_api.h"
 #include "web/health.h"
 #include "web/login.h"
 #include "web/overview_api.h"
@@ -99,6 +100,7 @@ Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::Inge
       [declarations](std::string_view table_name) { return declarations->Find(table_name); },
       TableDeclarations::IsOwnTable, &router);
   AddViewsApi(&tables->catalog(), &router);
+  AddDashboardsApi(&tables->engine(), &router);
   AddCellApi(tables, facts.large_room, &router);
   return router;
 }

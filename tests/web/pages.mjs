@@ -190,6 +190,73 @@ function checkPicture(bytes, width, height) {
   assert.ok(bytes.length > 2000, `${bytes.length} bytes`);
 }
 
+test("a dashboard is made, drawn for the value of a variable, changed, exported, imported and deleted", async () => {
+  const query = "SELECT time, temp_max FROM series.weather WHERE location = @city AND time >= @from AND time < @to ORDER BY time";
+  await open("#/dashboards");
+  await page.waitForSelector("text=No dashboards yet");
+  // A query of the SQL page becomes the first question of a new one.
+  await open(`#/sql?${new URLSearchParams({ query })}`);
+  await page.click("text=Add to a dashboard");
+  await page.fill("input[name=title]", "Weather of a city");
+  await page.click("text=Add a variable");
+  await page.fill("input[name=variable-0]", "city");
+  await page.selectOption("[data-variable='0'] label:has-text('Series') select", "weather");
+  await page.fill("input[name=panel-0]", "The warmest");
+  await page.click("text=Add a question");
+  await page.fill("input[name=panel-1]", "How many days");
+  await page.fill("[data-panel-form='1'] textarea", "SELECT location, COUNT(*) AS days FROM series.weather GROUP BY location ORDER BY location");
+  await page.selectOption("[data-panel-form='1'] label:has-text('Shown as') select", "rows");
+  await picture("dashboard-form");
+  await page.click("button[type=submit]");
+  await page.waitForSelector("[data-panel='How many days'][data-rows='2'] .grid");
+  await page.waitForSelector("[data-panel='The warmest'] >> text=No rows"); // of the last day
+  await page.selectOption("label:has-text('Time') select", "everything");
+  await page.waitForSelector("[data-panel='The warmest'] [data-chart=panel][data-points='366'][data-lines='1'] canvas");
+  assert.equal(await page.inputValue("label:has-text('city') select"), "New York");
+  const answered = page.waitForResponse((response) => response.url().endsWith("/api/v1/sql") && response.request().postData().includes("Seattle"));
+  await page.selectOption("label:has-text('city') select", "Seattle");
+  assert.equal((await answered).status(), 200);
+  await page.waitForSelector("[data-panel='The warmest']:not([aria-busy]) canvas");
+  await picture("dashboard");
+  // The address says what is looked at, so that it can be sent to somebody.
+  await page.waitForFunction(() => location.hash.includes("v.city=Seattle") && location.hash.includes("last=0"));
+  const hash = new URL(page.url()).hash;
+  await open(hash);
+  await page.waitForSelector("[data-panel='The warmest'] [data-points='366']");
+  assert.equal(await page.inputValue("label:has-text('city') select"), "Seattle");
+  // What is wrong with a question stands in its place, and the others go on.
+  await page.click("button:has-text('Edit')");
+  await page.fill("[data-panel-form='0'] textarea", "SELECT nope FROM series.weather");
+  await page.click("button[type=submit]");
+  await page.waitForSelector("[data-panel='The warmest'] .problem >> text=Unrecognized name: nope");
+  expected(/status of 400 .*\/api\/v1\/sql/);
+  await page.waitForSelector("[data-panel='How many days'][data-rows='2']");
+  // Another one has changed it meanwhile: nothing of theirs is lost.
+  await page.click("button:has-text('Edit')");
+  const theirs = await json(`${base}api/v1/dashboards/weather-of-a-city`);
+  theirs.panels[0].query = query;
+  const put = await fetch(`${base}api/v1/dashboards/weather-of-a-city`, { method: "PUT", body: JSON.stringify({ ...theirs, title: "Theirs" }) });
+  assert.equal(put.status, 200, await put.text());
+  await page.click("button[type=submit]");
+  await page.waitForSelector(".problem >> text=has changed since etag");
+  expected(/status of 409 .*weather-of-a-city/);
+  await open("#/dashboards");
+  await page.waitForSelector("h2 >> text=Theirs");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("button:has-text('Export')")]);
+  const file = await download.path(), exported = JSON.parse(fs.readFileSync(file, "utf8"));
+  assert.equal(exported.etag, undefined);
+  assert.deepEqual([exported.name, exported.panels.length, exported.variables[0].tag], ["weather-of-a-city", 2, "location"]);
+  page.once("dialog", (dialog) => void dialog.accept());
+  await page.click("button:has-text('Delete')");
+  await page.waitForSelector("text=No dashboards yet");
+  await page.setInputFiles("input[name=import]", { name: "d.json", mimeType: "application/json", buffer: fs.readFileSync(file) });
+  await page.waitForSelector("h2 >> text=Theirs");
+  assert.deepEqual((await json(`${base}api/v1/dashboards`)).dashboards.map((one) => one.title), ["Theirs"]);
+  await page.setInputFiles("input[name=import]", { name: "d.json", mimeType: "application/json", buffer: Buffer.from('{"name":"x","title":""}') });
+  await page.waitForSelector(".problem >> text=dashboard.title is empty");
+  expected(/status of 400 .*\/dashboards\/x/);
+});
+
 test("a series is opened without reading all of it", async () => {
   const answers = [];
   const note = async (response) => { if (response.url().includes("/query?")) answers.push([response.url(), response.json()]); };
@@ -423,9 +490,9 @@ test("every page in light and in dark", async () => {
   for (const scheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme: scheme });
     for (const [name, hash] of [["overview", "#/"], ["tables", `#/tables?table=${encodeURIComponent(tableName)}`],
-      ["series", "#/series?name=weather"], ["sql", "#/sql?query=SELECT%201"], ["keys", `#/keys?table=${encodeURIComponent(tableName)}&window=120`]]) {
+      ["series", "#/series?name=weather"], ["sql", "#/sql?query=SELECT%201"], ["dashboards", "#/dashboards"], ["keys", `#/keys?table=${encodeURIComponent(tableName)}&window=120`]]) {
       await open(hash);
-      await page.waitForSelector({ overview: ".bars, .finding, .empty", tables: "table.data", series: "[data-points]", sql: ".list summary", keys: "canvas[data-total]" }[name]);
+      await page.waitForSelector({ overview: ".bars, .finding, .empty", tables: "table.data", series: "[data-points]", sql: ".list summary", dashboards: ".panel .grid", keys: "canvas[data-total]" }[name]);
       await page.waitForTimeout(700);
       await picture(`${name}-${scheme}`);
     }

@@ -77,6 +77,8 @@ export async function fetchHere(path: string, options: RequestInit = {}): Promis
   return new Promise(() => undefined); // the page is left
 }
 
+export const instanceOfSeries = "projects/sonde/instances/sonde"; // where the server keeps them
+
 // Figures come within the first; a question of a series may have much to read.
 export const figureMs = 5_000, questionMs = 120_000;
 
@@ -94,7 +96,15 @@ export class Refusal extends Error {
 
 export async function get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal, limit_ms = figureMs): Promise<T> {
   const limit = AbortSignal.timeout(limit_ms);
-  const response = await fetchHere(url(path, parameters), { signal: signal ? AbortSignal.any([signal, limit]) : limit });
+  return answerOf<T>(await fetchHere(url(path, parameters), { signal: signal ? AbortSignal.any([signal, limit]) : limit }));
+}
+
+// Changes something of the server's; `body`: sent as JSON, unless it is undefined.
+export async function askServer<T>(method: "PUT" | "POST", path: string, body: unknown): Promise<T> {
+  return answerOf<T>(await fetchHere(path, { method, body: body === undefined ? undefined : JSON.stringify(body), signal: AbortSignal.timeout(figureMs) }));
+}
+
+async function answerOf<T>(response: Response): Promise<T> {
   const text = await response.text();
   let json: unknown;
   try {

@@ -3,6 +3,7 @@ import "./style.css";
 import { get, logOut, type Session } from "./api";
 import { h, show } from "./dom";
 import { route, type Page } from "./page";
+import { dashboardsPage } from "./pages/dashboards";
 import { keysPage } from "./pages/keys";
 import { overviewPage } from "./pages/overview";
 import { seriesPage } from "./pages/series";
@@ -17,6 +18,7 @@ const pages: [path: string, name: string, mark: string, make: () => Page][] = [
   ["/tables", "Tables", "M3 5h18v14H3zM3 10h18M3 15h18M9 5v14", tablesPage],
   ["/series", "Series", "M3 17l5-6 4 3 5-8 4 5M3 21h18", seriesPage],
   ["/sql", "SQL", "M4 6c0-2 16-2 16 0v12c0 2-16 2-16 0zM4 6c0 2 16 2 16 0M4 12c0 2 16 2 16 0", sqlPage],
+  ["/dashboards", "Dashboards", "M3 3h8v10H3zM13 3h8v6h-8zM3 15h8v6H3zM13 11h8v10h-8z", dashboardsPage],
   ["/keys", "Key visualizer", "M3 3h5v5H3zM10 3h5v5h-5zM17 3h4v5h-4zM3 10h5v5H3zM10 10h5v5h-5zM3 17h5v4H3zM17 17h4v4h-4z", keysPage],
 ];
 
@@ -84,7 +86,7 @@ addEventListener("linkchange", drawLink);
 addEventListener("zonechange", () => { drawZone(); if (route().path !== "/sql") draw(); });
 // Colours of charts are drawn, not styled.
 let first = true;
-addEventListener("themechange", () => { if (!first && !["/keys", "/sql"].includes(route().path)) draw(); });
+addEventListener("themechange", () => { if (!first && !["/keys", "/sql", "/dashboards"].includes(route().path)) draw(); });
 draw();
 first = false;
 void get<Session>("/api/v1/session").then((session) => {

@@ -153,6 +153,8 @@ ROUTES = {
     "GET /api/v1/series/s/query": (READER, [I]), "POST /api/v1/series/s/query": (READER, [I]), "POST /api/v1/series/s/write": (EDITOR, [I]),
     "POST /write": (EDITOR, [I]), "POST /api/v2/write": (EDITOR, [I]), "GET /query": (READER, [I]), "POST /query": (READER, [I]),
     "POST /api/v1/write": (EDITOR, [I]), "POST /api/v1/read": (READER, [I]), "GET /api/v1/sql": (EVERYBODY, []),
+    "GET /api/v1/dashboards": (VIEWER, [I]), "GET /api/v1/dashboards/d": (VIEWER, [I]), "PUT /api/v1/dashboards/d": (EDITOR, [I]),
+    "POST /api/v1/dashboards/d/delete": (EDITOR, [I]),
     "POST /api/v1/sql": (READER, [I]),
 }
 # What the custom role has: tables.readRows.
@@ -344,7 +346,7 @@ def check_words(what, words, name):
 
 def test_the_table_has_every_method_of_the_definitions():
     assert len(METHODS) == 81 + 5 + 1 + 2
-    assert len(ROUTES) == 42
+    assert len(ROUTES) == 46
 
 
 def test_every_call_is_decided_as_the_table_says(matrix):

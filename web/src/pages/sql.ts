@@ -1,11 +1,11 @@
-// SQL: an editor, the rows of its query in a grid, and a chart of them where they have a time and numbers. Queries only read.
+// SQL: an editor, the rows of its query in a grid, and a chart of them where they have a time and numbers.
 import type uPlot from "uplot";
-import { fetchHere, get, type Series, type Table } from "../api";
+import { fetchHere, get, instanceOfSeries, type Series, type Table } from "../api";
 import { chart, fit } from "../chart";
 import { empty, field, h, problem, save, select, show } from "../dom";
 import { bytes, micros, number } from "../format";
 import { cellText, grid, type Grid } from "../grid";
-import { remember, route, type Page } from "../page";
+import { address, remember, route, type Page } from "../page";
 import { clock } from "../time";
 import { canBeDrawn, drawing } from "../sql_chart";
 import { editor, type Suggestion } from "../sql_editor";
@@ -18,7 +18,6 @@ interface Asked { query: string; instance: string; parameters: Record<string, Pa
 
 const rowsMax = 100_000, historyMax = 100, historyKey = "sonde-sql-history";
 const byLook = "by its look";
-const instanceOfSeries = "projects/sonde/instances/sonde"; // where the server keeps them
 const types = [byLook, "STRING", "BYTES", "INT64", "FLOAT64", "BOOL", "TIMESTAMP", "DATE", "ARRAY<STRING>", "ARRAY<BYTES>", "ARRAY<INT64>", "ARRAY<FLOAT64>"];
 
 // What the server takes for a parameter that somebody has typed.
@@ -207,6 +206,7 @@ export function sqlPage(): Page {
   }).catch((error) => { if (!abort.signal.aborted) show(list, problem(error)); });
   const explain = h("button", { title: "How the query would be carried out", onclick: () => void start("EXPLAIN ") }, "Explain");
   const analyze = h("button", { title: "Carries the query out, and says what each part took", onclick: () => void start("EXPLAIN ANALYZE ") }, "Explain analyze");
+  const toDashboard = h("button", { title: "Saves the query with others, and draws it again and again", onclick: () => { location.hash = address("/dashboards", { add: code.text(), instance }); } }, "Add to a dashboard");
   drawHistory();
   drawParameters();
   const themed = () => view?.colourAgain();
@@ -215,7 +215,7 @@ export function sqlPage(): Page {
     h("div", { class: "split" }, list, h("div", { class: "detail" },
       h("section", { class: "card" }, code.element,
         h("p", { class: "muted hint", id: "sql-keys" }, "Ctrl+Enter runs the query, Escape cancels it, Ctrl+Space completes a word."), inputs,
-        h("div", { class: "controls" }, run, cancel, explain, analyze, past, instances)),
+        h("div", { class: "controls" }, run, cancel, explain, analyze, toDashboard, past, instances)),
       status, results)));
   return { element, leave: () => { abort.abort(); running?.abort(); view?.leave(); removeEventListener("themechange", themed); } };
 }
