@@ -234,6 +234,7 @@ test("a dashboard is made, drawn for the value of a variable, changed, exported,
   // Another one has changed it meanwhile: nothing of theirs is lost.
   await page.click("button:has-text('Edit')");
   const theirs = await json(`${base}api/v1/dashboards/weather-of-a-city`);
+  theirs.panels[0].query = query;
   const put = await fetch(`${base}api/v1/dashboards/weather-of-a-city`, { method: "PUT", body: JSON.stringify({ ...theirs, title: "Theirs" }) });
   assert.equal(put.status, 200, await put.text());
   await page.click("button[type=submit]");
