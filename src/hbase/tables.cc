@@ -141,8 +141,7 @@ absl::StatusOr<std::vector<TableSchema>> Tables::List(std::string_view space, ab
 absl::Status Tables::TruncateRegion(const TableName& table, std::string_view row, absl::Time deadline) {
   const absl::StatusOr<Regions::Place> place = regions_->Find(table, row, deadline);
   if (!place.ok()) return place.status();
-  const absl::Status emptied =
-      Change("TruncateRegion", TruncateRegionMessage(**place, NewNonce()), deadline);
+  const absl::Status emptied = Change("TruncateRegion", TruncateRegionMessage(**place, NewNonce()), deadline);
   regions_->Forget(**place);
   return emptied;
 }

@@ -32,9 +32,8 @@ absl::Status CommitGuarded(hbase::Client* client, const hbase::TableName& table,
     if (!made.ok()) return made.status();
     if (*made == Made::kNothing || (*made == Made::kEdit && edit.is_empty())) return absl::OkStatus();
     if (*made == Made::kEdit) {
-      const absl::StatusOr<bool> applied =
-          client->rows()->ApplyGuarded(table, {kVersionFamily, kVersionQualifier},
-                                       {std::move(edit.change), row->version()}, deadline);
+      const absl::StatusOr<bool> applied = client->rows()->ApplyGuarded(
+          table, {kVersionFamily, kVersionQualifier}, {std::move(edit.change), row->version()}, deadline);
       if (!applied.ok()) return applied.status();
       if (*applied) return absl::OkStatus();
     }

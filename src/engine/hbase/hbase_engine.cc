@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -16,7 +18,6 @@
 #include "engine/hbase/guarded_commit.h"
 #include "engine/hbase/hbase_stream.h"
 #include "engine/hbase/stored_row.h"
-#include "hbase/attempts.h"
 #include "hbase/row_version.h"
 #include "model/expiring_family.h"
 
@@ -26,12 +27,13 @@ namespace {
 // Of a region that is to be emptied; it is truncated if it has more rows.
 constexpr size_t kRowsDeletedSinglyMax = 10'000;
 constexpr size_t kDeletesABatch = 500;
+// Guarded changes of one call that are under way at once.
+constexpr size_t kGuardedAtOnceMax = 8;
 
 RowRange RangeOf(const hbase::Region& region) { return {region.start_key, region.end_key}; }
 
 bool IsWithin(const RowRange& inner, const RowRange& outer) {
-  return inner.start >= outer.start &&
-         (outer.end.empty() || (!inner.end.empty() && inner.end <= outer.end));
+  return inner.start >= outer.start && (outer.end.empty() || (!inner.end.empty() && inner.end <= outer.end));
 }
 
 bool HasForbidden(const StoredRow& row, const RowGuard& guard) {
@@ -39,6 +41,18 @@ bool HasForbidden(const StoredRow& row, const RowGuard& guard) {
     return cell.cell.qualifier == guard.qualifier && cell.cell.timestamp_micros > guard.newest_old_micros &&
            std::find(guard.families.begin(), guard.families.end(), cell.family) != guard.families.end();
   });
+}
+
+// Works on `count` things, a few at once: each waits for the network most of the time.
+void ForEach(size_t count, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next = 0;
+  const auto run = [&] {
+    for (size_t i = next++; i < count; i = next++) work(i);
+  };
+  std::vector<std::thread> helpers;
+  for (size_t i = 1; i < std::min(count, kGuardedAtOnceMax); ++i) helpers.emplace_back(run);
+  run();
+  for (std::thread& helper : helpers) helper.join();
 }
 
 // Adds what the guard looks at.
@@ -54,8 +68,8 @@ void AddGuard(const RowGuard& guard, EditNeeds* needs) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HBaseEngine>> HBaseEngine::Open(HBaseEngineOptions options) {
-  absl::StatusOr<std::unique_ptr<hbase::Client>> client = hbase::Client::Create(
-      {.roots = options.address.masters, .user = options.user, .sync = options.sync});
+  absl::StatusOr<std::unique_ptr<hbase::Client>> client =
+      hbase::Client::Create({.roots = options.address.masters, .user = options.user, .sync = options.sync});
   if (!client.ok()) return client.status();
   const absl::Status status =
       PrepareStore(client->get(), options.address, absl::Now() + options.open_timeout);
@@ -76,7 +90,9 @@ absl::StatusOr<std::vector<Record>> HBaseEngine::ReadRecords(std::string_view pr
   return records_.Read(prefix, deadline);
 }
 
-absl::StatusOr<int64_t> HBaseEngine::RecordsVersion(absl::Time deadline) { return records_.Version(deadline); }
+absl::StatusOr<int64_t> HBaseEngine::RecordsVersion(absl::Time deadline) {
+  return records_.Version(deadline);
+}
 
 absl::Status HBaseEngine::CheckWrites(absl::Time deadline) { return records_.CheckWrites(deadline); }
 
@@ -88,15 +104,7 @@ absl::Status HBaseEngine::CheckTable(TableId table, absl::Time deadline) {
 absl::Status HBaseEngine::CreateTable(const TableSpec& spec, absl::Time deadline) {
   const absl::Status found = CheckTable(spec.id, deadline);
   if (!absl::IsNotFound(found)) return found;
-  const absl::Status made =
-      client_->tables()->Create(SchemaOf(NameOf(spec.id)), spec.split_keys, deadline);
-  if (!absl::IsAlreadyExists(made)) return made;
-  // Another server makes it at this moment.
-  hbase::Attempts attempts(deadline, absl::Seconds(5));
-  while (true) {
-    const absl::Status there = CheckTable(spec.id, deadline);
-    if (!absl::IsNotFound(there) || !attempts.WaitAfter({.remedy = hbase::Remedy::kWait})) return there;
-  }
+  return MakeTable(client_.get(), NameOf(spec.id), spec.split_keys, deadline);
 }
 
 absl::Status HBaseEngine::AlterTable(const TableSpec& spec, absl::Time deadline) {
@@ -138,8 +146,7 @@ absl::Status HBaseEngine::DropFamily(TableId table, FamilyId family, absl::Time 
   const hbase::TableName name = NameOf(table);
   const StoredChoice choice{
       .qualifiers = {StoredFamilyRange(family)}, .newest_per_column = 1, .keys_only = true};
-  const std::unique_ptr<hbase::RowScan> scan =
-      client_->Scan(name, {}, HBaseChoiceOf(choice), {}, deadline);
+  const std::unique_ptr<hbase::RowScan> scan = client_->Scan(name, {}, HBaseChoiceOf(choice), {}, deadline);
   std::vector<RowEdit> edits;
   while (true) {
     hbase::RowScan::Part part;
@@ -236,8 +243,12 @@ class HBaseEngine::PartOfApply {
     }
     const std::vector<absl::Status> statuses = engine_->ApplyBlind(table_, &blind, options_.deadline);
     for (size_t k = 0; k < statuses.size(); ++k) Refuse(first + blind_indices[k], statuses[k]);
-    for (auto& [i, needs] : guarded)
-      Refuse(first + i, engine_->ApplyGuarded(table_, changes[i], std::move(needs), options_.deadline));
+    std::vector<absl::Status> answers(guarded.size());
+    ForEach(guarded.size(), [&](size_t k) {
+      auto& [i, needs] = guarded[k];
+      answers[k] = engine_->ApplyGuarded(table_, changes[i], std::move(needs), options_.deadline);
+    });
+    for (size_t k = 0; k < guarded.size(); ++k) Refuse(first + guarded[k].first, answers[k]);
   }
 
   HBaseEngine* const engine_;
@@ -331,9 +342,9 @@ absl::Status HBaseEngine::DropRange(TableId table, const RowRange& range, absl::
     const absl::StatusOr<hbase::Regions::Place> now =
         client_->regions()->Find(name, place->start_key, deadline);
     if (!now.ok()) return now.status();
-    const absl::Status emptied =
-        **now == *place ? client_->tables()->TruncateRegion(name, place->start_key, deadline)
-                        : DeleteRows(name, left[0], SIZE_MAX, deadline).status();
+    const absl::Status emptied = **now == *place
+                                     ? client_->tables()->TruncateRegion(name, place->start_key, deadline)
+                                     : DeleteRows(name, left[0], SIZE_MAX, deadline).status();
     if (!emptied.ok()) return emptied;
   }
   return absl::OkStatus();
@@ -359,19 +370,20 @@ absl::StatusOr<std::vector<RangeStats>> HBaseEngine::Ranges(TableId table, absl:
 
 std::vector<Figure> HBaseEngine::Figures() const {
   const auto number = [](uint64_t count) { return static_cast<double>(count); };
-  return {Figure::Counter("sonde_hbase_blind_changes_total", "Changes of rows that needed no look at the row.")
-              .Add(number(blind_changes_)),
-          Figure::Counter("sonde_hbase_guarded_changes_total", "Changes of rows that read the row first.")
-              .Add(number(guarded_changes_)),
-          Figure::Counter("sonde_hbase_conflicts_total", "Guarded changes that began anew.")
-              .Add(number(conflicts_)),
-          Figure::Counter("sonde_hbase_retries_total", "Calls to HBase that were repeated.")
-              .Add(number(client_->rows()->retries())),
-          Figure::Counter("sonde_hbase_found_answers_total",
-                          "Guarded changes whose answers were lost, and found in the row.")
-              .Add(number(client_->rows()->settled())),
-          Figure::Counter("sonde_hbase_lookups_total", "Reads of hbase:meta.")
-              .Add(number(client_->regions()->lookups()))};
+  return {
+      Figure::Counter("sonde_hbase_blind_changes_total", "Changes of rows that needed no look at the row.")
+          .Add(number(blind_changes_)),
+      Figure::Counter("sonde_hbase_guarded_changes_total", "Changes of rows that read the row first.")
+          .Add(number(guarded_changes_)),
+      Figure::Counter("sonde_hbase_conflicts_total", "Guarded changes that began anew.")
+          .Add(number(conflicts_)),
+      Figure::Counter("sonde_hbase_retries_total", "Calls to HBase that were repeated.")
+          .Add(number(client_->rows()->retries())),
+      Figure::Counter("sonde_hbase_found_answers_total",
+                      "Guarded changes whose answers were lost, and found in the row.")
+          .Add(number(client_->rows()->settled())),
+      Figure::Counter("sonde_hbase_lookups_total", "Reads of hbase:meta.")
+          .Add(number(client_->regions()->lookups()))};
 }
 
 }  // namespace sonde

@@ -8,8 +8,8 @@
 // start of time.  Otherwise its row is read first, and the change is guarded by the row's version (hbase/row_version.h).  Every change
 // writes a new version.
 //
-// Not built: log(), snapshots() and range_sizes() are null; WritePressure is always 0.  Nothing is forgotten of what may be
-// (TableSpec): readers hide it.  Cells of a value above HBase's hbase.server.keyvalue.maxsize are UNKNOWN.
+// Not built: log(), snapshots() and range_sizes() are null; WritePressure is always 0.  The engine forgets nothing by itself
+// of what may be (TableSpec); table/collect_garbage.h deletes it.  Cells of a value above HBase's hbase.server.keyvalue.maxsize are UNKNOWN.
 //
 // Threads: all functions may be called at once.
 #pragma once
@@ -32,7 +32,7 @@ namespace sonde {
 struct HBaseEngineOptions {
   HBaseStoreAddress address;
   std::string user = "sonde";  // who HBase is told that it is
-  bool sync = false;           // changes are answered when HBase's copies have them on their disks, and not in memory
+  bool sync = false;  // changes are answered when HBase's copies have them on their disks, and not in memory
   absl::Duration open_timeout = absl::Seconds(30);
 };
 

@@ -56,11 +56,11 @@ bool HBaseStream::Open() {
   hbase::ScanBounds bounds;
   // One more than is wanted: the answer then says that there are more, and a single row takes one call.
   if (options_.hints.rows_max.has_value()) {
-    bounds.rows_max = static_cast<uint32_t>(
-        std::clamp<int64_t>(*options_.hints.rows_max, 1, bounds.rows_max - 1) + 1);
+    bounds.rows_max =
+        static_cast<uint32_t>(std::clamp<int64_t>(*options_.hints.rows_max, 1, bounds.rows_max - 1) + 1);
   }
-  scan_ = client_->Scan(table_, ScanRangeOf(range_, options_.reverse), HBaseChoiceOf(choice_), bounds,
-                        options_.deadline);
+  scan_ = client_->Scan(table_, ScanRangeOf(range_, options_.reverse),
+                        HBaseChoiceOf(choice_, options_.reverse), bounds, options_.deadline);
   return true;
 }
 

@@ -42,10 +42,10 @@ class HBaseStream final : public RowStream {
   const RowStore::ScanOptions options_;
   const StoredChoice choice_;
 
-  RowRange range_;                          // that is open
-  std::unique_ptr<hbase::RowScan> scan_;    // null: none is
-  std::deque<std::string> bytes_;           // of the part that is given
-  std::deque<RowPiece> pieces_;             // of it, not yet given
+  RowRange range_;                        // that is open
+  std::unique_ptr<hbase::RowScan> scan_;  // null: none is
+  std::deque<std::string> bytes_;         // of the part that is given
+  std::deque<RowPiece> pieces_;           // of it, not yet given
 };
 
 }  // namespace sonde

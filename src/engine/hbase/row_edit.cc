@@ -89,8 +89,7 @@ std::optional<std::string_view> ValueBefore(const FamilyDelta& family, const Sto
 std::string_view Keep(std::string bytes, RowEdit* edit) { return edit->bytes.emplace_back(std::move(bytes)); }
 
 void Mark(const char* family, std::string qualifier, int64_t time, hbase::CellType type, RowEdit* edit) {
-  edit->change.markers.push_back(
-      {{}, family, Keep(std::move(qualifier), edit), time, type});
+  edit->change.markers.push_back({{}, family, Keep(std::move(qualifier), edit), time, type});
 }
 
 void Put(FamilyId family, std::string_view qualifier, int64_t timestamp_micros, std::string_view value,
@@ -190,7 +189,9 @@ absl::StatusOr<EditNeeds> NeedsOf(const RowDelta& delta) {
   EditNeeds needs;
   needs.choice.keys_only = true;
   std::optional<TimeRange> times;
-  const auto add_times = [&](const TimeRange& more) { times = times.has_value() ? Hull(*times, more) : more; };
+  const auto add_times = [&](const TimeRange& more) {
+    times = times.has_value() ? Hull(*times, more) : more;
+  };
   std::set<std::string> starts;
   const auto add_range = [&](hbase::QualifierRange range) {
     if (starts.insert(range.start).second) needs.choice.qualifiers.push_back(std::move(range));
@@ -198,7 +199,8 @@ absl::StatusOr<EditNeeds> NeedsOf(const RowDelta& delta) {
   for (const FamilyDelta& family : delta.families) {
     const bool is_expiring = IsExpiringFamily(family.family);
     if (is_expiring && (family.delete_all || !family.deletes.empty() || !family.adds.empty()))
-      return absl::UnimplementedError("Deletes and adds of expiring cells are not built for a store on HBase");
+      return absl::UnimplementedError(
+          "Deletes and adds of expiring cells are not built for a store on HBase");
     if (family.delete_all) {
       add_range(StoredFamilyRange(family.family));
       add_times({});
@@ -212,7 +214,8 @@ absl::StatusOr<EditNeeds> NeedsOf(const RowDelta& delta) {
     needs.choice.keys_only = false;
     add_times(TimesOf(family.adds));
     if (family.delete_all) continue;
-    for (const FamilyDelta::Add& add : family.adds) add_range(StoredColumnRange(family.family, add.qualifier));
+    for (const FamilyDelta::Add& add : family.adds)
+      add_range(StoredColumnRange(family.family, add.qualifier));
   }
   needs.is_guarded = !needs.choice.qualifiers.empty();
   needs.choice.time_range = times.value_or(TimeRange{});

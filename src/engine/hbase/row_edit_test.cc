@@ -22,7 +22,8 @@ class PlayedHBase {
   void Apply(const hbase::RowChange& change) {
     ++commit_;
     for (const hbase::Cell& put : change.puts)
-      puts_[{std::string(put.family), std::string(put.qualifier), -put.timestamp}] = {commit_, std::string(put.value)};
+      puts_[{std::string(put.family), std::string(put.qualifier), -put.timestamp}] = {commit_,
+                                                                                      std::string(put.value)};
     for (const hbase::Cell& marker : change.markers) {
       ASSERT_LE(marker.timestamp, hbase::kTimestampMax);
       std::erase_if(puts_, [&](const auto& put) {
@@ -31,7 +32,7 @@ class PlayedHBase {
         if (marker.type == hbase::CellType::kDeleteFamily) return -time <= marker.timestamp;
         if (qualifier != marker.qualifier) return false;
         return marker.type == hbase::CellType::kDeleteColumn ? -time <= marker.timestamp
-                                                              : -time == marker.timestamp;
+                                                             : -time == marker.timestamp;
       });
     }
   }
@@ -53,7 +54,8 @@ class PlayedHBase {
 struct Words {
   explicit Words(RandomSource* source) : random(source) {}
   std::string_view Qualifier() {
-    static const std::vector<std::string> qualifiers = {"", std::string(1, '\0'), "a", "ab", std::string("a\0\2", 3)};
+    static const std::vector<std::string> qualifiers = {"", std::string(1, '\0'), "a", "ab",
+                                                        std::string("a\0\2", 3)};
     return qualifiers[random->Uniform(qualifiers.size())];
   }
   int64_t Micros() {
@@ -73,7 +75,8 @@ FamilyDelta DeltaOf(FamilyId family, AggregateKind aggregate, Words* words, std:
     deletes[words->Qualifier()] = {start, end};
   }
   for (const auto& [qualifier, range] : deletes) delta.deletes.push_back({qualifier, range});
-  std::map<std::pair<std::string_view, int64_t>, bool> written;  // by place, newest first: whether it is an add
+  std::map<std::pair<std::string_view, int64_t>, bool>
+      written;  // by place, newest first: whether it is an add
   for (uint64_t i = words->random->Uniform(4); i > 0; --i)
     written[{words->Qualifier(), -words->Micros()}] =
         aggregate != AggregateKind::kNone && words->random->Uniform(3) > 0;
@@ -96,7 +99,8 @@ Seen SeenOf(const std::vector<RowFamily>& families) {
   Seen seen;
   for (const RowFamily& family : families) {
     for (const CellView& cell : family.cells)
-      seen.emplace_back(family.family, std::string(cell.qualifier), cell.timestamp_micros, std::string(cell.value));
+      seen.emplace_back(family.family, std::string(cell.qualifier), cell.timestamp_micros,
+                        std::string(cell.value));
   }
   return seen;
 }
@@ -137,7 +141,9 @@ TEST(RowEdit, RandomChangesAreAsInMemory) {
 }
 
 TEST(RowEdit, PutsAndWholeColumnsNeedNoLook) {
-  const auto is_guarded = [](FamilyDelta delta) { return NeedsOf({.families = {std::move(delta)}})->is_guarded; };
+  const auto is_guarded = [](FamilyDelta delta) {
+    return NeedsOf({.families = {std::move(delta)}})->is_guarded;
+  };
   EXPECT_FALSE(is_guarded({.family = 1, .puts = {{"q", 1, "v"}}}));
   EXPECT_FALSE(is_guarded({.family = 1, .deletes = {{"q", {}}, {"r", {0, 5}}}, .puts = {{"s", 1, "v"}}}));
   EXPECT_TRUE(is_guarded({.family = 1, .deletes = {{"q", {}}}, .puts = {{"q", 1, "v"}}}));

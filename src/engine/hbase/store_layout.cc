@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "base/bytes.h"
 #include "engine/hbase/stored_cells.h"
+#include "hbase/attempts.h"
 
 namespace sonde {
 namespace {
@@ -22,8 +23,8 @@ constexpr size_t kMastersMax = 16;
 constexpr char kExpiringSeconds[] = "5400";
 
 absl::Status BadAddress(std::string_view text, std::string_view why) {
-  return absl::InvalidArgumentError(fmt::format(
-      "The store's address '{}' is not hbase://HOST[:PORT]/NAMESPACE: {}", Printable(text), why));
+  return absl::InvalidArgumentError(
+      fmt::format("The store's address '{}' is not hbase://HOST[:PORT]/NAMESPACE: {}", Printable(text), why));
 }
 
 // The parts between separators; one more than there are of these.
@@ -46,9 +47,8 @@ std::optional<uint32_t> NumberOf(std::string_view text, int base) {
 
 bool IsNamespace(std::string_view space) {
   return !space.empty() && space.size() <= kNamespaceBytesMax && space != "default" && space != "hbase" &&
-         std::all_of(space.begin(), space.end(), [](char c) {
-           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-         });
+         std::all_of(space.begin(), space.end(),
+                     [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
 hbase::FamilySchema FamilyOf(std::string name, std::map<std::string, std::string> more) {
@@ -83,8 +83,9 @@ absl::Status CheckSchema(const hbase::TableSchema& schema) {
     const auto family = std::find_if(schema.families.begin(), schema.families.end(),
                                      [&](const auto& one) { return one.name == wanted.name; });
     if (family == schema.families.end()) {
-      return absl::FailedPreconditionError(fmt::format(
-          "HBase's table {} has no family '{}': it is not Sonde's, or somebody altered it", table, wanted.name));
+      return absl::FailedPreconditionError(
+          fmt::format("HBase's table {} has no family '{}': it is not Sonde's, or somebody altered it", table,
+                      wanted.name));
     }
     for (const char* name : kFixedAttributes) {
       if (ValueOf(*family, name) == ValueOf(wanted, name)) continue;
@@ -99,10 +100,11 @@ absl::Status CheckSchema(const hbase::TableSchema& schema) {
 
 absl::Status CheckVersion(const hbase::ClusterState& state, std::string_view cluster) {
   const std::vector<std::string_view> parts = Split(state.version, '.');
-  if (parts.size() >= 2 && parts[0] == "2" && NumberOf(parts[1], 10).value_or(0) >= 6) return absl::OkStatus();
-  return absl::FailedPreconditionError(fmt::format(
-      "The cluster at {} runs HBase {}; Sonde works with HBase 2.6 and later versions of HBase 2", cluster,
-      state.version.empty() ? "of an unknown version" : state.version));
+  if (parts.size() >= 2 && parts[0] == "2" && NumberOf(parts[1], 10).value_or(0) >= 6)
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("The cluster at {} runs HBase {}; Sonde works with HBase 2.6 and later versions of HBase 2",
+                  cluster, state.version.empty() ? "of an unknown version" : state.version));
 }
 
 }  // namespace
@@ -132,7 +134,8 @@ absl::StatusOr<HBaseStoreAddress> ParseHBaseStore(std::string_view text) {
     address.masters.push_back(std::move(master));
   }
   if (address.masters.size() > kMastersMax)
-    return BadAddress(text, fmt::format("it names {} masters, at most {} are asked", address.masters.size(), kMastersMax));
+    return BadAddress(
+        text, fmt::format("it names {} masters, at most {} are asked", address.masters.size(), kMastersMax));
   return address;
 }
 
@@ -159,6 +162,18 @@ hbase::TableSchema SchemaOf(const hbase::TableName& table) {
   return schema;
 }
 
+absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table,
+                       const std::vector<std::string>& split_keys, absl::Time deadline) {
+  const absl::Status made = client->tables()->Create(SchemaOf(table), split_keys, deadline);
+  if (!absl::IsAlreadyExists(made)) return made;
+  constexpr absl::Duration kTryMax = absl::Seconds(5);
+  hbase::Attempts attempts(deadline, kTryMax);
+  while (true) {
+    const absl::Status there = client->regions()->Find(table, {}, deadline).status();
+    if (!absl::IsNotFound(there) || !attempts.WaitAfter({.remedy = hbase::Remedy::kWait})) return there;
+  }
+}
+
 absl::Status PrepareStore(hbase::Client* client, const HBaseStoreAddress& address, absl::Time deadline) {
   std::vector<std::string> names;
   for (const hbase::ServerAddress& master : address.masters) names.push_back(master.Text());
@@ -166,10 +181,10 @@ absl::Status PrepareStore(hbase::Client* client, const HBaseStoreAddress& addres
   hbase::Tables* const tables = client->tables();
   const absl::StatusOr<hbase::ClusterState> state = tables->State(deadline);
   if (!state.ok()) {
-    return absl::Status(absl::IsDeadlineExceeded(state.status()) ? absl::StatusCode::kUnavailable
-                                                                 : state.status().code(),
-                        fmt::format("The HBase cluster at {} does not answer: {}", cluster,
-                                    std::string(state.status().message())));
+    return absl::Status(
+        absl::IsDeadlineExceeded(state.status()) ? absl::StatusCode::kUnavailable : state.status().code(),
+        fmt::format("The HBase cluster at {} does not answer: {}", cluster,
+                    std::string(state.status().message())));
   }
   if (absl::Status status = CheckVersion(*state, cluster); !status.ok()) return status;
   if (state->servers.empty())
@@ -196,12 +211,11 @@ absl::Status PrepareStore(hbase::Client* client, const HBaseStoreAddress& addres
   }
   if (has_catalog) return absl::OkStatus();
   if (!schemas->empty()) {
-    return absl::FailedPreconditionError(
-        fmt::format("Namespace '{}' of the cluster at {} has tables, and no table {}: a part of a store is lost",
-                    address.space, cluster, catalog.Text()));
+    return absl::FailedPreconditionError(fmt::format(
+        "Namespace '{}' of the cluster at {} has tables, and no table {}: a part of a store is lost",
+        address.space, cluster, catalog.Text()));
   }
-  const absl::Status made = tables->Create(SchemaOf(catalog), {}, deadline);
-  return absl::IsAlreadyExists(made) ? absl::OkStatus() : made;
+  return MakeTable(client, catalog, {}, deadline);
 }
 
 }  // namespace sonde

@@ -37,6 +37,10 @@ std::optional<TableId> CellsTableId(const hbase::TableName& table);
 // How the store makes its tables.
 hbase::TableSchema SchemaOf(const hbase::TableName& table);
 
+// Makes a table, or waits until the one is there that another server makes at this moment.  Errors: those of hbase::Tables.
+absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table,
+                       const std::vector<std::string>& split_keys, absl::Time deadline);
+
 // Finds the store in the namespace, or makes it where there is nothing.
 //  FAILED_PRECONDITION  HBase's version is another, or the namespace has tables that are not Sonde's, or are not as Sonde made them
 //  UNAVAILABLE          the cluster does not answer, or has no region server

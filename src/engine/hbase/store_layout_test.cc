@@ -21,9 +21,10 @@ TEST(StoreLayout, AddressesAreTakenApart) {
 
 TEST(StoreLayout, OtherAddressesAreRefused) {
   for (const std::string text :
-       {"", "hbase", "hbase://", "hbase://host", "hbase:///sonde", "hbase://host/", "hbase://host/a-b", "hbase://host/a/b",
-        "hbase://host/hbase", "hbase://host/default", "hbase://host:0/s", "hbase://host:65536/s", "hbase://host:x/s",
-        "hbase://a,,b/s", "http://host/s", "hbase://a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a/s"}) {
+       {"", "hbase", "hbase://", "hbase://host", "hbase:///sonde", "hbase://host/", "hbase://host/a-b",
+        "hbase://host/a/b", "hbase://host/hbase", "hbase://host/default", "hbase://host:0/s",
+        "hbase://host:65536/s", "hbase://host:x/s", "hbase://a,,b/s", "http://host/s",
+        "hbase://a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a/s"}) {
     const absl::Status status = ParseHBaseStore(text).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << text << ": " << status;
     EXPECT_EQ(std::count(status.message().begin(), status.message().end(), '\n'), 0);

@@ -122,8 +122,10 @@ absl::Status ReadStoredCell(const hbase::Cell& stored, std::deque<std::string>* 
   std::string& qualifier = bytes->emplace_back();
   qualifier.reserve(rest.size());
   for (size_t i = 0; i < rest.size(); ++i) {
-    if (rest[i] == kEscape) ++i;
-    else if (IsEscaped(rest[i])) return BadCell(stored);
+    if (rest[i] == kEscape)
+      ++i;
+    else if (IsEscaped(rest[i]))
+      return BadCell(stored);
     if (i == rest.size()) return BadCell(stored);
     qualifier.push_back(rest[i]);
   }

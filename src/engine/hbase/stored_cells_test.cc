@@ -22,14 +22,15 @@ struct Place {
 
 // In the order of a row's cells.
 std::vector<Place> AllPlaces() {
-  const std::vector<std::string> qualifiers = {"",     "\0"s,     "\0\0"s, "\0\1"s,  "\0\2"s, "\1"s,  "\1\0"s,
-                                               "\2"s,  "\2\0"s,   "\2\2"s, "\2\3"s,  "\3"s,   "a",    "a\0"s,
-                                               "a\1"s, "a\1b"s,   "a\2"s,  "a\3"s,   "ab",     "a\xff"s, "b",
-                                               "\xff"s, "\xff\xff"s};
+  const std::vector<std::string> qualifiers = {
+      "",  "\0"s,  "\0\0"s, "\0\1"s, "\0\2"s, "\1"s,  "\1\0"s, "\2"s,    "\2\0"s, "\2\2"s, "\2\3"s,    "\3"s,
+      "a", "a\0"s, "a\1"s,  "a\1b"s, "a\2"s,  "a\3"s, "ab",    "a\xff"s, "b",     "\xff"s, "\xff\xff"s};
   std::vector<Place> places;
-  for (const FamilyId family : {1u, 2u, 255u, 256u, 0x01020001u, kExpiringFamilies - 1, kExpiringFamilies + 7}) {
+  for (const FamilyId family :
+       {1u, 2u, 255u, 256u, 0x01020001u, kExpiringFamilies - 1, kExpiringFamilies + 7}) {
     for (const std::string& qualifier : qualifiers) {
-      for (const int64_t micros : {INT64_MAX, INT64_MAX - 1, int64_t{1} << 50, int64_t{1001}, int64_t{1000}, int64_t{0}})
+      for (const int64_t micros :
+           {INT64_MAX, INT64_MAX - 1, int64_t{1} << 50, int64_t{1001}, int64_t{1000}, int64_t{0}})
         places.push_back({family, qualifier, micros});
     }
   }
@@ -88,8 +89,9 @@ TEST(StoredCells, RangesHaveTheirColumnsAndNoOther) {
 }
 
 TEST(StoredCells, TimesHaveAllOfTheRange) {
-  for (const TimeRange range : {TimeRange{}, TimeRange{0, INT64_MAX}, TimeRange{5, 7}, TimeRange{INT64_MAX, 0},
-                                TimeRange{INT64_MAX - 1, INT64_MAX}, TimeRange{1, INT64_MAX - 1}}) {
+  for (const TimeRange range :
+       {TimeRange{}, TimeRange{0, INT64_MAX}, TimeRange{5, 7}, TimeRange{INT64_MAX, 0},
+        TimeRange{INT64_MAX - 1, INT64_MAX}, TimeRange{1, INT64_MAX - 1}}) {
     hbase::CellChoice choice;
     SetStoredTimes(range, &choice);
     for (const int64_t micros : {int64_t{0}, int64_t{4}, int64_t{5}, int64_t{6}, int64_t{7}, INT64_MAX - 2,
@@ -103,9 +105,16 @@ TEST(StoredCells, TimesHaveAllOfTheRange) {
 
 TEST(StoredCells, OthersAreDataLoss) {
   const std::string id = "\0\0\0\1"s;
-  for (const auto& [family, qualifier] : std::vector<std::pair<std::string, std::string>>{
-           {"d", ""}, {"d", "abc"}, {"d", id}, {"d", id + "a"}, {"d", id + "a\2\1"s}, {"d", id + "\1a\1"s},
-           {"x", id + "a\1"s}, {"d", "\x80\0\0\0a\1"s}, {"x", "\x80\0\0\0a\1"s}}) {
+  for (const auto& [family, qualifier] :
+       std::vector<std::pair<std::string, std::string>>{{"d", ""},
+                                                        {"d", "abc"},
+                                                        {"d", id},
+                                                        {"d", id + "a"},
+                                                        {"d", id + "a\2\1"s},
+                                                        {"d", id + "\1a\1"s},
+                                                        {"x", id + "a\1"s},
+                                                        {"d", "\x80\0\0\0a\1"s},
+                                                        {"x", "\x80\0\0\0a\1"s}}) {
     std::deque<std::string> bytes;
     SeamCell cell;
     EXPECT_TRUE(absl::IsDataLoss(ReadStoredCell({"row", family, qualifier, 1}, &bytes, &cell)))

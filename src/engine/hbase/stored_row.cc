@@ -15,13 +15,15 @@
 namespace sonde {
 namespace {
 
-// HBase takes a filter of so many ranges apart for every cell.
+// HBase looks at all of them for every cell.
 constexpr size_t kRangesAskedMax = 64;
+// In a reverse scan a filter of several ranges passes over columns of the later ones.
+constexpr size_t kRangesAskedInReverse = 1;
 
 // Joins ranges until there are few, so that they ask for more.
-std::vector<hbase::QualifierRange> FewerRanges(std::vector<hbase::QualifierRange> ranges) {
+std::vector<hbase::QualifierRange> FewerRanges(std::vector<hbase::QualifierRange> ranges, size_t ranges_max) {
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
-  const size_t step = (ranges.size() + kRangesAskedMax - 1) / kRangesAskedMax;
+  const size_t step = (ranges.size() + ranges_max - 1) / ranges_max;
   std::vector<hbase::QualifierRange> joined;
   for (size_t i = 0; i < ranges.size(); ++i) {
     if (i % step == 0) {
@@ -65,7 +67,7 @@ bool MayGive(const ReadHints& hints, FamilyId family) {
           std::find(hints.families->begin(), hints.families->end(), family) != hints.families->end());
 }
 
-hbase::CellChoice HBaseChoiceOf(const StoredChoice& choice) {
+hbase::CellChoice HBaseChoiceOf(const StoredChoice& choice, bool reverse) {
   hbase::CellChoice wanted{.families = {kCellsFamily}, .keys_only = choice.keys_only};
   if (choice.with_expiring) wanted.families.emplace_back(kExpiringFamily);
   // Times of the two families are of different units.
@@ -78,7 +80,8 @@ hbase::CellChoice HBaseChoiceOf(const StoredChoice& choice) {
     }
   }
   const bool is_everything = choice.qualifiers.size() == 1 && choice.qualifiers[0].start.empty();
-  if (!is_everything) wanted.qualifiers = FewerRanges(choice.qualifiers);
+  if (!is_everything)
+    wanted.qualifiers = FewerRanges(choice.qualifiers, reverse ? kRangesAskedInReverse : kRangesAskedMax);
   return wanted;
 }
 
@@ -132,8 +135,8 @@ class StoredRowReader {
 
   static absl::Status ReadOnce(hbase::Client* client, const hbase::TableName& table, std::string_view row_key,
                                const hbase::CellChoice& choice, absl::Time deadline, StoredRow* row) {
-    const std::unique_ptr<hbase::RowScan> scan =
-        client->Scan(table, {.start = std::string(row_key), .stop = Successor(row_key)}, choice, {}, deadline);
+    const std::unique_ptr<hbase::RowScan> scan = client->Scan(
+        table, {.start = std::string(row_key), .stop = Successor(row_key)}, choice, {}, deadline);
     size_t bytes = 0;
     hbase::RowScan::Part part;
     while (true) {

@@ -31,8 +31,8 @@ StoredChoice ChoiceOf(const ReadHints& hints);
 // Whether a reader with these hints may get cells of the family: cells of expiring ones are for those who name them.
 bool MayGive(const ReadHints& hints, FamilyId family);
 
-// The same as HBase is asked for them.
-hbase::CellChoice HBaseChoiceOf(const StoredChoice& choice);
+// The same as HBase is asked for them; `reverse`: by a scan in reverse.
+hbase::CellChoice HBaseChoiceOf(const StoredChoice& choice, bool reverse = false);
 
 class StoredRow {
  public:

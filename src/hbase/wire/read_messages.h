@@ -34,9 +34,10 @@ struct QualifierRange {
 };
 
 struct CellChoice {
-  std::vector<std::string> families = {};       // none: all
-  std::vector<QualifierRange> qualifiers = {};  // none: all
-  int64_t time_start = 0;                       // times in [time_start, time_end)
+  std::vector<std::string> families = {};  // none: all
+  // None: all.  For a reverse scan one at most: with several HBase passes over columns that are in one of them.
+  std::vector<QualifierRange> qualifiers = {};
+  int64_t time_start = 0;  // times in [time_start, time_end)
   int64_t time_end = std::numeric_limits<int64_t>::max();
   uint32_t newest_per_column = std::numeric_limits<int32_t>::max();  // of those in the range of times
   bool keys_only = false;                                            // values come empty
