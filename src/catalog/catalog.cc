@@ -21,6 +21,11 @@ absl::Status NoTable(std::string_view name) {
   return absl::NotFoundError(fmt::format("Table not found: {}", name));
 }
 
+absl::Status CheckHasLog(Engine* engine, const TableSchema& schema) {
+  if (!schema.IsLogged() || engine->log() != nullptr) return absl::OkStatus();
+  return absl::UnimplementedError("Change logs of tables are not built for this kind of store");
+}
+
 bool ParseNumber(std::string_view text, uint32_t* number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
   return error == std::errc() && end == text.data() + text.size();
@@ -343,6 +348,7 @@ absl::Status Catalog::CheckIsFree(std::string_view table_name) const {
 
 absl::StatusOr<TableSchemaRef> Catalog::TryCreate(TableSchema schema) {
   if (absl::Status status = CheckIsFree(schema.name); !status.ok()) return status;
+  if (absl::Status status = CheckHasLog(engine_, schema); !status.ok()) return status;
   {
     const absl::ReaderMutexLock lock(&mutex_);
     schema.id = state_.next_table_id;
@@ -550,6 +556,7 @@ absl::StatusOr<TableSchemaRef> Catalog::TryUpdate(std::string_view table_name, c
   if (absl::Status status = change(&schema); !status.ok()) return status;
   if (absl::Status status = CheckKeyFields(schema); !status.ok()) return status;
   if (absl::Status status = CheckMaySetKeySchema(*found->schema, schema); !status.ok()) return status;
+  if (absl::Status status = CheckHasLog(engine_, schema); !status.ok()) return status;
   std::vector<RecordChange> records = {
       {TableKey(table_name), EncodeTableRecord({schema, found->next_family_id})}};
   return WriteTable(std::move(schema), found->next_family_id, std::move(records));

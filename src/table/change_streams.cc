@@ -123,6 +123,8 @@ ChangeStreamSchema ChangeStreams::ForNewTable(const TableSchema& schema, int64_t
 
 absl::StatusOr<ChangeStreamSchema> ChangeStreams::ForTable(const TableSchema& schema,
                                                            int64_t retention_micros) const {
+  if (tables_->engine().log() == nullptr)
+    return absl::UnimplementedError("Change logs of tables are not built for this kind of store");
   ChangeStreamSchema stream = ForNewTable(schema, retention_micros);
   absl::StatusOr<std::vector<RowKeySample>> samples = tables_->SampleRowKeys(schema, {RowRange::All()});
   if (!samples.ok()) return samples.status();
@@ -393,7 +395,7 @@ absl::Status ChangeStreams::Upkeep() {
   for (const TableSchemaRef& schema : tables_->catalog().ListAll()) {
     if (schema->IsLogged()) result.Update(Trim(*schema));
     if (schema->change_stream.has_value()) result.Update(Adapt(*schema));
-    if (schema->LogsGarbage()) result.Update(Collect(schema));
+    if (schema->LogsGarbage() || tables_->engine().traits().is_shared) result.Update(Collect(schema));
   }
   return result;
 }

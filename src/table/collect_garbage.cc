@@ -77,6 +77,7 @@ absl::Status Commit(Tables* tables, const TableSchema& schema, int64_t now_micro
     change.row_key = row.row_key();
     absl::Status status = Normalize(schema, row.row_key(), row.mutations(), now_micros, &change.delta);
     if (!status.ok()) return status;
+    if (!schema.LogsGarbage()) continue;
     records.push_back(
         EncodeChange(schema, ChangeKind::kGarbageCollection, row.row_key(), row.mutations(), now_micros));
     change.delta.log = {std::max(now_micros, schema.LogPositionMin()), records.back()};

@@ -1,5 +1,5 @@
 // Garbage collection in tables whose log tells of it: those with a change stream, and those that materialized views
-// read from (TableSchema::LogsGarbage).
+// read from (TableSchema::LogsGarbage).  And in all tables of a store that several servers share, as that forgets nothing by itself.
 //
 // Readers never see the cells that a rule forgets, so nothing has to be deleted for them.  But a change
 // stream tells when cells are collected.  So in such tables these cells are collected now and then:

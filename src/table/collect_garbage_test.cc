@@ -1,5 +1,6 @@
 #include "table/collect_garbage.h"
 
+#include "engine/memory/cluster_member.h"
 #include "table/change_streams_test_support.h"
 
 namespace sonde {
@@ -100,6 +101,34 @@ TEST_F(ChangeStreamsTest, GarbageIsCollectedAFewRowsAtATime) {
   EXPECT_EQ(Drain(reader.get()), "a: -f:q; b: -f:q; ");
   EXPECT_FALSE(CollectGarbage(&tables_, Schema(), "c", 2)->has_value());
   EXPECT_EQ(Drain(reader.get()), "c: -f:q; ");
+}
+
+// Such a store forgets nothing by itself.
+TEST(CollectGarbageTest, IsDoneInAllTablesOfAStoreThatServersShare) {
+  const auto store = MemoryEngine::Create();
+  ClusterMember engine(store.get(), {});
+  ManualClock clock(kStart);
+  const std::unique_ptr<Catalog> catalog = *Catalog::Open(&engine);
+  Tables tables(&engine, catalog.get(), &clock, 1);
+  ChangeStreams streams(&tables);
+  TableSchema schema;
+  schema.name = kTable;
+  schema.families = {{.name = "f", .gc_rule = {GcRule::MaxVersions{1}}}};
+  const absl::StatusOr<TableSchemaRef> made = catalog->Create(schema);
+  ASSERT_TRUE(made.ok()) << made.status();
+  const std::vector<Mutation> mutations = {SetCell{"f", "q", 2000, "2"}, SetCell{"f", "q", 1000, "1"},
+                                           SetCell{"f", "r", 1000, "1"}};
+  ASSERT_TRUE(MutateRow(tables, **made, {"a", mutations}).ok());
+  ASSERT_EQ(streams.Upkeep(), absl::OkStatus());
+  std::string left;
+  const auto stream = *store->Scan((*made)->id, {RowRange::All()}, {});
+  RowPiece piece;
+  while (*stream->Next(&piece)) {
+    for (const CellView& cell : piece.cells)
+      left += std::string(cell.qualifier) + "@" + std::to_string(cell.timestamp_micros) + " ";
+  }
+  EXPECT_EQ(left, "q@2000 r@1000 ");
+  EXPECT_EQ(store->log()->FindEnd((*made)->id, RowRange::All(), 0)->last_record, 0) << "nothing is logged";
 }
 
 }  // namespace
