@@ -92,6 +92,11 @@ class Program:
         write(directory / "licenses/rocksdb.txt",
               "RocksDB is linked into sonde under the Apache License 2.0 (the file LICENSE of this package).\n"
               "Copyright (c) 2011-present, Facebook, Inc. and its affiliates.  All rights reserved.\n")
+        write(directory / "licenses/hbase.txt",
+              "The messages by which sonde speaks to HBase follow those of HBase, under the Apache License 2.0 (the file LICENSE\n"
+              "of this package), cut to the fields that are used.\n"
+              "Apache HBase - Shaded Protocol.  Copyright 2007-2020 The Apache Software Foundation.\n"
+              "This product includes software developed at The Apache Software Foundation (http://www.apache.org/).\n")
 
     def _linked_packages(self):
         script = (ROOT / "scripts/install-dependencies").read_text(encoding="utf-8")

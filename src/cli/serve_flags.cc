@@ -60,6 +60,12 @@ void ServeFlags::AddPlaces(CLI::App* command) {
       command->add_flag("--temporary", values_.temporary,
                         "without --data-dir: keep the data in a temporary directory that goes at the end"),
       "temporary", &values_.temporary, &ServeSettings::temporary);
+  TakeValue(command->add_option("--store", store_,
+                                "hbase://HOST[:PORT]/NAMESPACE: an HBase cluster, by the address of its "
+                                "master, that keeps the rows; "
+                                "several servers may use it, each with a data directory for its own files "
+                                "[the data directory keeps them]"),
+            "store", &store_, &ServeSettings::store);
 }
 
 void ServeFlags::AddLimits(CLI::App* command) {

@@ -51,6 +51,7 @@ class ServeFlags {
   ServeSettings values_;
   int http_port_ = kHttpPortUsual;
   std::string data_dir_ = kDataDirUsual;
+  std::string store_;
   std::string memory_;
   std::string drain_delay_ = "0s";
   std::string grace_ = "30s";

@@ -22,7 +22,7 @@ absl::StatusOr<Checkpointed> CheckpointInJournal(LocalStore* store, Journal* jou
   SystemRandom random;
   absl::StatusOr<Checkpointed> made;
   const auto copy = [&] {
-    made = CheckpointStore(&store->engine(), data_dir, &random);
+    made = CheckpointStore(store->rocks(), data_dir, &random);
     return made.status();
   };
   if (journal == nullptr) {
@@ -39,7 +39,14 @@ absl::StatusOr<Checkpointed> CheckpointInJournal(LocalStore* store, Journal* jou
   return made;
 }
 
+absl::Status CheckIsEmbedded(LocalStore* store) {
+  if (store->rocks() != nullptr) return absl::OkStatus();
+  return absl::UnimplementedError(
+      "Copies of a store on HBase are not built; HBase's own snapshots and exports copy its tables");
+}
+
 absl::StatusOr<AdminAnswer> MakeCheckpoint(LocalStore* store, Journal* journal, const std::string& data_dir) {
+  if (absl::Status status = CheckIsEmbedded(store); !status.ok()) return status;
   const absl::StatusOr<Checkpointed> made = CheckpointInJournal(store, journal, data_dir);
   if (!made.ok()) return made.status();
   spdlog::info("backup: a checkpoint is lent directory={}", made->directory);
@@ -77,12 +84,13 @@ std::optional<RestoreArgument> ParseRestoreArgument(std::string_view text) {
 
 absl::StatusOr<AdminAnswer> RestoreOneTable(LocalStore* store, const std::string& data_dir,
                                             std::string_view argument) {
+  if (absl::Status status = CheckIsEmbedded(store); !status.ok()) return status;
   const std::optional<RestoreArgument> parsed = ParseRestoreArgument(argument);
   if (!parsed.has_value()) {
     return absl::InvalidArgumentError("restore-table takes {\"copy\": ..., \"table\": ..., \"as\": ...}");
   }
   const absl::StatusOr<TableSchemaRef> made = AddTableOfCopy(
-      &store->engine(), &store->tables().catalog(), data_dir, parsed->copy, parsed->table, parsed->as);
+      store->rocks(), &store->tables().catalog(), data_dir, parsed->copy, parsed->table, parsed->as);
   if (!made.ok()) return made.status();
   spdlog::info("backup: restored table={} from={}", parsed->as, parsed->table);
   const nlohmann::json answer = {{"ok", {{"table", parsed->as}}}};

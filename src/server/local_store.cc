@@ -1,5 +1,6 @@
 #include "server/local_store.h"
 
+#include <filesystem>
 #include <utility>
 
 #include "base/bytes.h"
@@ -11,29 +12,48 @@ absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::Open(const RocksOptions&
   std::unique_ptr<LocalStore> store(new LocalStore(options.large_room));
   absl::StatusOr<std::unique_ptr<RocksEngine>> engine = RocksEngine::Open(options);
   if (!engine.ok()) return engine.status();
+  store->rocks_ = engine->get();
   store->engine_ = *std::move(engine);
-  absl::StatusOr<std::unique_ptr<PolicyStore>> policies = PolicyStore::Open(store->engine_.get());
-  if (!policies.ok()) return policies.status();
-  store->policies_ = *std::move(policies);
-  absl::StatusOr<std::unique_ptr<Catalog>> catalog = Catalog::Open(store->engine_.get());
-  if (!catalog.ok()) return catalog.status();
-  store->catalog_ = *std::move(catalog);
-  store->catalog_->Accompany(store->policies_.get());
-  if (watch) {
-    LocalStore* const raw = store.get();
-    absl::StatusOr<std::unique_ptr<KeyVisualizer>> key_visualizer = KeyVisualizer::Open(
-        {.directory = std::filesystem::path(options.data_dir) / "keyviz",
-         .measure_row = [raw](TableId table, const std::string& row_key,
-                              uint64_t bytes_max) { return raw->MeasureRow(table, row_key, bytes_max); },
-         .seed = SystemRandom().Next()},
-        &store->clock_);
-    if (!key_visualizer.ok()) return key_visualizer.status();
-    store->key_visualizer_ = *std::move(key_visualizer);
-    store->key_visualizer_->Start();
-  }
-  store->tables_ = std::make_unique<Tables>(store->engine_.get(), store->catalog_.get(), &store->clock_,
-                                            SystemRandom().Next(), store->key_visualizer_.get());
+  if (absl::Status status = store->OpenRest(options.data_dir, watch); !status.ok()) return status;
   return store;
+}
+
+absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::OpenHBase(HBaseEngineOptions options,
+                                                                  const std::string& directory,
+                                                                  LargeRoom* large_room, bool watch) {
+  std::unique_ptr<LocalStore> store(new LocalStore(large_room));
+  absl::StatusOr<std::unique_ptr<StateDirectory>> taken = StateDirectory::Take(directory);
+  if (!taken.ok()) return taken.status();
+  store->directory_ = *std::move(taken);
+  absl::StatusOr<std::unique_ptr<HBaseEngine>> engine = HBaseEngine::Open(std::move(options));
+  if (!engine.ok()) return engine.status();
+  store->engine_ = *std::move(engine);
+  if (absl::Status status = store->OpenRest(directory, watch); !status.ok()) return status;
+  return store;
+}
+
+absl::Status LocalStore::OpenRest(const std::string& directory, bool watch) {
+  absl::StatusOr<std::unique_ptr<PolicyStore>> policies = PolicyStore::Open(engine_.get());
+  if (!policies.ok()) return policies.status();
+  policies_ = *std::move(policies);
+  absl::StatusOr<std::unique_ptr<Catalog>> catalog = Catalog::Open(engine_.get());
+  if (!catalog.ok()) return catalog.status();
+  catalog_ = *std::move(catalog);
+  catalog_->Accompany(policies_.get());
+  if (watch) {
+    absl::StatusOr<std::unique_ptr<KeyVisualizer>> key_visualizer = KeyVisualizer::Open(
+        {.directory = std::filesystem::path(directory) / "keyviz",
+         .measure_row = [this](TableId table, const std::string& row_key,
+                               uint64_t bytes_max) { return MeasureRow(table, row_key, bytes_max); },
+         .seed = SystemRandom().Next()},
+        &clock_);
+    if (!key_visualizer.ok()) return key_visualizer.status();
+    key_visualizer_ = *std::move(key_visualizer);
+    key_visualizer_->Start();
+  }
+  tables_ = std::make_unique<Tables>(engine_.get(), catalog_.get(), &clock_, SystemRandom().Next(),
+                                     key_visualizer_.get());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<uint64_t> LocalStore::MeasureRow(TableId table, const std::string& row_key,

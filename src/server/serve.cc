@@ -270,6 +270,23 @@ absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(const ServeSettings& settin
   return journal;
 }
 
+absl::StatusOr<std::unique_ptr<LocalStore>> OpenStore(const ServeSettings& settings, LargeRoom* large_room) {
+  const bool sync = settings.durability == "fsync";
+  const bool watch = !settings.no_keyviz;
+  if (settings.store.has_value()) {
+    absl::StatusOr<HBaseStoreAddress> address = ParseHBaseStore(*settings.store);
+    if (!address.ok()) return address.status();
+    return LocalStore::OpenHBase({.address = *std::move(address), .sync = sync}, *settings.data_dir,
+                                 large_room, watch);
+  }
+  return LocalStore::Open({.data_dir = *settings.data_dir,
+                           .memory_bytes = settings.memory_bytes,
+                           .large_room = large_room,
+                           .sync = sync,
+                           .tell = LogLine},
+                          watch);
+}
+
 // What SIGHUP loads again.
 struct Reloaded {
   ServeSettings* settings;
@@ -439,19 +456,15 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
   const std::string data_dir = *settings.data_dir;
   WarnOfWideDirectory(data_dir);
   const bool sync = settings.durability == "fsync";
-  notices.Status(fmt::format("opening {}", data_dir));
+  notices.Status(fmt::format("opening {}", settings.store.value_or(data_dir)));
   MemoryKeeper memory(settings.memory_bytes);
-  absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::Open({.data_dir = data_dir,
-                                                                        .memory_bytes = settings.memory_bytes,
-                                                                        .large_room = memory.room(),
-                                                                        .sync = sync,
-                                                                        .tell = LogLine},
-                                                                       /*watch=*/!settings.no_keyviz);
+  absl::StatusOr<std::unique_ptr<LocalStore>> store = OpenStore(settings, memory.room());
   if (!store.ok()) return store.status();
   const absl::StatusOr<std::unique_ptr<Journal>> journal = OpenJournal(settings, store->get());
   if (!journal.ok()) return journal.status();
   sql::SpillSpace spill((std::filesystem::path(data_dir) / "spill").native(), {});
-  memory.room()->set_after_write([engine = &(*store)->engine()] { engine->FlushLarge(); });
+  RocksEngine* const rocks = (*store)->rocks();
+  if (rocks != nullptr) memory.room()->set_after_write([rocks] { rocks->FlushLarge(); });
   absl::StatusOr<std::unique_ptr<ServerAccess>> access = OpenAccess(settings, &(*store)->policies());
   if (!access.ok()) return access.status();
   IdleWorkers idle_workers(UsableProcessors());
@@ -515,16 +528,19 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
       SqlOf(settings, store->get(), server->get(), ingest->get(), &bundles, &finder, &spill, &end.is_ending),
       ingest->get(), **certificates, access->get());
   if (!http.ok()) return http.status();
-  RocksEngine* const engine = &(*store)->engine();
   memory.Start(
       {.small_bytes =
            [server = server->get(), ingest = ingest->get()] {
              return server->bytes_under_way() + ingest->admission().Taken().bytes;
            },
-       .cache_bytes = [engine] { return static_cast<int64_t>(engine->cache_bytes()); },
-       .set_cache_max = [engine](int64_t bytes) { engine->SetCacheBytes(static_cast<uint64_t>(bytes)); }});
-  spdlog::info("serving address={}:{} data_dir={} durability={} memory_bytes={}", settings.host,
-               (*server)->port(), data_dir, settings.durability, settings.memory_bytes);
+       .cache_bytes = [rocks] { return rocks == nullptr ? 0 : static_cast<int64_t>(rocks->cache_bytes()); },
+       .set_cache_max =
+           [rocks](int64_t bytes) {
+             if (rocks != nullptr) rocks->SetCacheBytes(static_cast<uint64_t>(bytes));
+           }});
+  spdlog::info("serving address={}:{} data_dir={} store={} durability={} memory_bytes={}", settings.host,
+               (*server)->port(), data_dir, settings.store.value_or("data_dir"), settings.durability,
+               settings.memory_bytes);
   absl::StatusOr<std::unique_ptr<AdminSocket>> admin =
       AdminSocket::Start(data_dir, BackupCalls(store->get(), journal->get(), data_dir));
   if (!admin.ok()) spdlog::warn("admin: no commands: {}", std::string(admin.status().message()));
@@ -533,7 +549,8 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
   fmt::print("sonde: listening on {}:{}\n", settings.host, (*server)->port());
   std::fflush(stdout);
   notices.Ready();
-  notices.Watch([engine] { (void)engine->RecordsVersion(absl::Now() + kWatchedReadMax); });
+  notices.Watch(
+      [engine = &(*store)->engine()] { (void)engine->RecordsVersion(absl::Now() + kWatchedReadMax); });
 
   const int signal = WaitForEnd(ending,
                                 {.settings = &settings,

@@ -14,6 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_replace.h"
 #include "base/loopback.h"
+#include "engine/hbase/store_layout.h"
 
 namespace sonde {
 namespace {
@@ -111,6 +112,8 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->data_dir = value.as<std::string>();
   } else if (key == "temporary") {
     settings->temporary = value.as<bool>();
+  } else if (key == "store") {
+    settings->store = value.as<std::string>();
   } else if (key == "memory") {
     return ParseBytes(value.as<std::string>(), &settings->memory_bytes);
   } else if (key == "durability") {
@@ -237,6 +240,14 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
                                                   absl::FormatDuration(most), absl::FormatDuration(time)));
   }
   if (settings.data_dir == "") return absl::InvalidArgumentError("--data-dir must not be empty");
+  if (settings.store.has_value()) {
+    const absl::Status address = ParseHBaseStore(*settings.store).status();
+    if (!address.ok()) return absl::InvalidArgumentError("--store: " + std::string(address.message()));
+    if (!settings.pitr_tables.empty()) {
+      return absl::InvalidArgumentError(
+          "--pitr-tables needs a store in the data directory: journals are not built for --store");
+    }
+  }
   if (settings.memory_bytes < kMemoryBytesMin) {
     return absl::InvalidArgumentError(
         fmt::format("--memory must be at least {} bytes, but is {}", kMemoryBytesMin, settings.memory_bytes));

@@ -34,6 +34,8 @@ struct ServeSettings {
   std::optional<std::string> data_dir;  // unset: kDataDirUsual, or as `temporary` says
   // Where no data_dir is set: a temporary directory that goes at the end.
   bool temporary = false;
+  // Where rows and records are, if not in data_dir: an HBase cluster, "hbase://HOST[:PORT]/NAMESPACE".
+  std::optional<std::string> store;
   uint64_t memory_bytes = uint64_t{1} << 30;
   std::string durability = "fsync";  // or "os"
   std::string log_level = "info";
@@ -85,13 +87,14 @@ struct ServeSettings {
 };
 
 // The names of all settings, as the file has them; `tls` is a section of certificate, key, client_ca, require_client_certificate.
-inline constexpr std::array<std::string_view, 31> kSettingKeys = {"host",
+inline constexpr std::array<std::string_view, 32> kSettingKeys = {"host",
                                                                   "port",
                                                                   "http_port",
                                                                   "no_http",
                                                                   "no_keyviz",
                                                                   "data_dir",
                                                                   "temporary",
+                                                                  "store",
                                                                   "memory",
                                                                   "durability",
                                                                   "log_level",

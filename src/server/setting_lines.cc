@@ -26,6 +26,7 @@ std::string ValueOf(std::string_view key, const ServeSettings& settings) {
   if (key == "no_keyviz") return TextOf(settings.no_keyviz);
   if (key == "data_dir") return TextOf(settings.data_dir);
   if (key == "temporary") return TextOf(settings.temporary);
+  if (key == "store") return TextOf(settings.store);
   if (key == "memory") return TextOf(static_cast<int64_t>(settings.memory_bytes));
   if (key == "durability") return settings.durability;
   if (key == "log_level") return settings.log_level;

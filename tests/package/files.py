@@ -32,7 +32,7 @@ DEBIAN_FILES = {  # and their modes
     "usr/share/doc/sonde/alerts.yaml": 0o644,
     "usr/share/doc/sonde/dashboard.json": 0o644,
 }
-LICENCES = {"rocksdb.txt", "libgrpc++-dev.txt", "libabsl-dev.txt", "libjemalloc2.txt"}
+LICENCES = {"hbase.txt", "rocksdb.txt", "libgrpc++-dev.txt", "libabsl-dev.txt", "libjemalloc2.txt"}
 
 
 def check(condition, text):

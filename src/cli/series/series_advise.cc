@@ -58,7 +58,7 @@ class RocksTrial final : public series::TrialStore {
 
   TableAccess* tables() override { return tables_.get(); }
   absl::StatusOr<int64_t> StoredBytes() override {
-    if (absl::Status status = store_->engine().CompactAll(); !status.ok()) return status;
+    if (absl::Status status = store_->rocks()->CompactAll(); !status.ok()) return status;
     int64_t bytes = 0;
     for (const auto& file : std::filesystem::recursive_directory_iterator(directory_)) {
       if (file.is_regular_file() && file.path().extension() == ".sst")

@@ -107,7 +107,7 @@ absl::Status Run(const CompactFlags& flags) {
         "stop the server first");
   }
   if (!store.ok()) return store.status();
-  RocksEngine& engine = (*store)->engine();
+  RocksEngine& engine = *(*store)->rocks();
   if (absl::Status status = Compact(&engine); !status.ok()) return status;
   const SettlingCounts counts = engine.settling_counts();
   const PageTotals pages = engine.page_totals();

@@ -161,7 +161,7 @@ absl::Status AddToStopped(const RestoreFlags& flags, const std::string& copy, co
       LocalStore::Open({.data_dir = flags.data_dir, .settles = false});
   if (!store.ok()) return store.status();
   if (absl::Status status = copy_files(); !status.ok()) return status;
-  return AddTableOfCopy(&(*store)->engine(), &(*store)->tables().catalog(), flags.data_dir, copy, table, as)
+  return AddTableOfCopy((*store)->rocks(), &(*store)->tables().catalog(), flags.data_dir, copy, table, as)
       .status();
 }
 

@@ -37,8 +37,9 @@ const (
 	checkTimeout              = 2 * time.Minute
 	finalReadAttempts         = 50
 	// A run below these judges too little.
-	operationsPerSecondMin = 100
-	overlapMin             = 0.2
+	operationsPerSecondMin        = 100
+	clusterOperationsPerSecondMin = 20
+	overlapMin                    = 0.2
 )
 
 // epoch is a set of rows, and what was done to them.
@@ -62,7 +63,8 @@ type trial struct {
 	epoch  *epoch
 	epochs int
 
-	losesAnswers bool // between servers and store
+	losesAnswers bool    // between servers and store
+	rateMin      float64 // operations a second
 
 	over   atomic.Bool
 	judged chan *epoch // retired, and without a call under way
@@ -310,7 +312,7 @@ func linearizable(t *testing.T, durability string) {
 }
 
 func newTrial(t *testing.T, table string) *trial {
-	r := &trial{t: t, table: table, start: time.Now(), judged: make(chan *epoch, 4)}
+	r := &trial{t: t, table: table, start: time.Now(), judged: make(chan *epoch, 4), rateMin: operationsPerSecondMin}
 	r.epoch = r.newEpoch()
 	return r
 }
@@ -381,6 +383,53 @@ func TestLinearizableCluster(t *testing.T) {
 	}
 }
 
+// TestLinearizableStore is TestLinearizable for two servers over one store in a cluster, which SONDE_STORE names (tests/hbase/client).  One
+// of the two is killed now and then and started again, while the other goes on.
+func TestLinearizableStore(t *testing.T) {
+	if os.Getenv("SONDE_STORE") == "" {
+		t.Skip("SONDE_STORE is not set")
+	}
+	binary(t)
+	if *seed == 0 {
+		*seed = time.Now().UnixNano()
+	}
+	directories := []string{t.TempDir(), t.TempDir()}
+	start := func(i int, port string) *server {
+		return startServer(t, "serve", "--host", "127.0.0.1", "--port", port, "--http-port", "0", "--data-dir", directories[i],
+			"--durability", "os")
+	}
+	servers := []*server{start(0, "0"), start(1, "0")}
+	addresses := []string{servers[0].address, servers[1].address}
+	f := newFixtureAt(t, addresses[0], "linearizable")
+	check(t, f.admin.CreateTableFromConf(f.ctx, &bigtable.TableConf{TableID: "t",
+		Families: map[string]bigtable.GCPolicy{"f": bigtable.MaxVersionsPolicy(1)}}))
+
+	defer func() { timesAreOfRows = true }()
+	timesAreOfRows = false
+	r := newTrial(t, f.tableName("t"))
+	r.losesAnswers, r.rateMin = true, clusterOperationsPerSecondMin
+	finish := r.begin(addresses)
+	kills := 0
+	random := rand.New(rand.NewSource(^*seed))
+	for deadline := time.Now().Add(*workTime); time.Now().Before(deadline) && !r.over.Load(); {
+		if *killEvery == 0 {
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		time.Sleep(min(*killEvery/2+time.Duration(random.Int63n(int64(*killEvery))), time.Until(deadline)))
+		i := random.Intn(len(servers))
+		servers[i].kill()
+		kills++
+		r.noteKill()
+		servers[i] = start(i, addresses[i][strings.LastIndex(addresses[i], ":")+1:])
+	}
+	worked := finish()
+	for _, s := range servers {
+		s.stop()
+	}
+	r.report(worked, kills)
+}
+
 // report tells what was done, and fails if it is wrong or too little to judge by.
 func (r *trial) report(worked time.Duration, kills int) {
 	t := r.t
@@ -398,7 +447,7 @@ func (r *trial) report(worked time.Duration, kills int) {
 	if failure := r.failure.Load(); failure != nil {
 		t.Fatal(*failure)
 	}
-	if float64(total) < operationsPerSecondMin*worked.Seconds() {
+	if float64(total) < r.rateMin*worked.Seconds() {
 		t.Errorf("%d operations in %v are too few to judge by", total, worked)
 	}
 	if overlap < overlapMin {
