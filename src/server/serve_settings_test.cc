@@ -162,15 +162,16 @@ TEST(ServeSettings, ParsesTimes) {
 
 TEST(ServeSettings, AStoreInAClusterIsChecked) {
   ServeSettings settings;
-  settings.store = "hbase://example.org:16000/sonde";
+  ASSERT_EQ(Load("store: hbase://example.org:16000/sonde\n", &settings), "");
   EXPECT_EQ(CheckServeSettings(settings), absl::OkStatus());
-  settings.pitr_tables = "*";
+  ASSERT_EQ(Load("pitr_tables: '*'\n", &settings), "");
   EXPECT_EQ(CheckServeSettings(settings).message(),
             "--pitr-tables needs a store in the data directory: journals are not built for --store");
-  settings.store = "example.org";
-  EXPECT_EQ(CheckServeSettings(settings).message(),
-            "--store: The store's address 'example.org' is not hbase://HOST[:PORT]/NAMESPACE: it does not "
-            "begin with hbase://");
+  ASSERT_EQ(Load("store: example.org\n", &settings), "");
+  EXPECT_EQ(
+      CheckServeSettings(settings).message(),
+      "--store: The store's address 'example.org' is not hbase://HOST[:PORT]/NAMESPACE: it does not begin "
+      "with hbase://");
 }
 
 TEST(ServeSettings, TakesTheEmulatorsForm) {
