@@ -1,6 +1,7 @@
 #include "hbase/rows.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <memory>
 #include <utility>
@@ -11,11 +12,13 @@
 namespace sonde::hbase {
 namespace {
 
-// Of one message: more are sent beside each other.
-constexpr size_t kMessageBytesMax = size_t{16} << 20;
-constexpr size_t kMessageChangesMax = 10'000;
-// The slowest at which a large value may go its way.
+// Of one message: more are sent beside each other, but only so many at once, as what a server has not begun is waited for, too.
+constexpr size_t kMessageBytesMax = size_t{4} << 20;
+constexpr size_t kMessageChangesMax = 1'000;
+constexpr size_t kMessagesAtOnceMax = 8;
+// The slowest at which a large value, or a change among many, may go its way.
 constexpr double kBytesASecondMin = 8 << 20;
+constexpr absl::Duration kTimeAChange = absl::Milliseconds(5);
 
 // How long a try with so many bytes may take.
 absl::Duration TimeFor(const Attempts& attempts, size_t bytes) {
@@ -24,7 +27,8 @@ absl::Duration TimeFor(const Attempts& attempts, size_t bytes) {
 
 // Changes for one server.
 struct Message {
-  explicit Message(bool sync) : changes(sync) {}
+  Message(ServerAddress address, bool sync) : server(std::move(address)), changes(sync) {}
+  ServerAddress server;
   ChangesMessage changes;
   std::vector<size_t> indices;         // of the changes, in the message's order
   std::vector<Regions::Place> places;  // of these
@@ -97,34 +101,34 @@ void Rows::SendOnce(const TableName& table, const Attempts& attempts, absl::Time
     }
     by_server[(*place)->server][*std::move(place)].push_back(index);
   }
-  std::vector<Started> started;
+  // By server.
+  std::vector<std::vector<std::unique_ptr<Message>>> messages;
   for (const auto& [server, by_region] : by_server) {
-    auto message = std::make_unique<Message>(options_.sync);
-    const auto send = [&, &address = server] {
-      const std::string parameter = message->changes.Message();
-      StartedCall call =
-          servers_->Start({address, kRegionService, "Multi", parameter, message->changes.cells()},
-                          TimeFor(attempts, message->bytes));
-      started.push_back({std::exchange(message, std::make_unique<Message>(options_.sync)), std::move(call)});
-    };
+    std::vector<std::unique_ptr<Message>>& ours = messages.emplace_back();
     for (const auto& [place, indices] : by_region) {
       for (size_t first = 0; first < indices.size();) {
+        if (ours.empty() || ours.back()->bytes >= kMessageBytesMax ||
+            ours.back()->indices.size() >= kMessageChangesMax) {
+          ours.push_back(std::make_unique<Message>(server, options_.sync));
+        }
+        Message& message = *ours.back();
         std::vector<const RowChange*> changes;
-        while (first < indices.size() && message->bytes < kMessageBytesMax &&
-               message->indices.size() < kMessageChangesMax) {
+        while (first < indices.size() && message.bytes < kMessageBytesMax &&
+               message.indices.size() < kMessageChangesMax) {
           const size_t index = indices[first++];
           changes.push_back(&batch->changes[index]);
-          message->indices.push_back(index);
-          message->places.push_back(place);
-          message->bytes += batch->changes[index].Bytes();
+          message.indices.push_back(index);
+          message.places.push_back(place);
+          message.bytes += batch->changes[index].Bytes();
         }
-        message->changes.Add(place->name, changes);
-        if (first < indices.size()) send();
+        message.changes.Add(place->name, changes);
       }
     }
-    if (!message->indices.empty()) send();
   }
-  for (Started& one : started) {
+  std::deque<Started> started;
+  const auto take = [&] {
+    Started one = std::move(started.front());
+    started.pop_front();
     const CallResult result = one.call.Wait();
     const std::vector<size_t>& indices = one.message->indices;
     absl::StatusOr<std::vector<ChangeOutcome>> outcomes = std::vector<ChangeOutcome>();
@@ -141,7 +145,22 @@ void Rows::SendOnce(const TableName& table, const Attempts& attempts, absl::Time
       TakeOutcome(indices[i], failure.has_value() ? &*failure : nullptr, batch);
       if (!failure.has_value()) batch->guards_held[indices[i]] = (*outcomes)[i].guard_held;
     }
+  };
+  // All servers have something to do.
+  for (size_t round = 0, sent = 1; sent > 0; ++round) {
+    sent = 0;
+    for (std::vector<std::unique_ptr<Message>>& ours : messages) {
+      if (round >= ours.size()) continue;
+      if (started.size() >= kMessagesAtOnceMax * messages.size()) take();
+      Message& message = *ours[round];
+      StartedCall call = servers_->Start(
+          {message.server, kRegionService, "Multi", message.changes.Message(), message.changes.cells()},
+          TimeFor(attempts, message.bytes) + kTimeAChange * message.indices.size());
+      started.push_back({std::move(ours[round]), std::move(call)});
+      ++sent;
+    }
   }
+  while (!started.empty()) take();
 }
 
 Rows::Batch Rows::Send(const TableName& table, absl::Span<const RowChange> changes, absl::Time deadline) {

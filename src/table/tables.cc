@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/bytes.h"
@@ -16,12 +17,16 @@
 #include "table/row_assembler.h"
 #include "table/row_time.h"
 #include "table/view_access.h"
+#include "work/at_once.h"
 
 namespace sonde {
 namespace {
 
 // Rows of a range that are deleted in one commit.
 constexpr size_t kRowsPerDeletion = 1'000;
+// Rows of a request that wait for a shared store at once, and that are mutated between two looks whether anybody still wants it.
+constexpr size_t kRowsAtOnceMax = 8;
+constexpr size_t kRowsBetweenLooks = 256;
 
 // Whether the status of rows that were refused together may be the fault of one of them: a row whose types do
 // not match refuses all others, and on a full disk rows that add refuse rows that delete.
@@ -37,6 +42,16 @@ std::vector<std::string_view> RowsOfTurns(absl::Span<const RowMutations> rows) {
     if (WantsServerTime(row)) row_keys.push_back(row.row_key);
   }
   return row_keys;
+}
+
+// How many of the first rows may be mutated at once: those that ask for the server's time, each another row.
+size_t CountAtOnce(absl::Span<const RowMutations> rows) {
+  std::set<std::string_view> row_keys;
+  for (const RowMutations& row : rows) {
+    if (row_keys.size() == kRowsBetweenLooks || !WantsServerTime(row) || !row_keys.insert(row.row_key).second)
+      break;
+  }
+  return row_keys.size();
 }
 
 }  // namespace
@@ -116,9 +131,14 @@ std::vector<absl::Status> Tables::MutateByRowTime(const TableSchema& schema,
         statuses.push_back(std::move(status));
       continue;
     }
-    absl::Status status = interrupted ? interrupted() : absl::OkStatus();
-    if (status.ok()) status = MutateByRowTime(schema, left.front(), view);
-    statuses.push_back(std::move(status));
+    const absl::Status status = interrupted ? interrupted() : absl::OkStatus();
+    const size_t count = CountAtOnce(left);
+    std::vector<absl::Status> answers(count, status);
+    if (status.ok()) {
+      ForEachAtOnce(count, kRowsAtOnceMax,
+                    [&](size_t i) { answers[i] = MutateByRowTime(schema, left[i], view); });
+    }
+    for (absl::Status& answer : answers) statuses.push_back(std::move(answer));
   }
   return statuses;
 }

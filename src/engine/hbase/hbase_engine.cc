@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <deque>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -20,6 +18,7 @@
 #include "engine/hbase/stored_row.h"
 #include "hbase/row_version.h"
 #include "model/expiring_family.h"
+#include "work/at_once.h"
 
 namespace sonde {
 namespace {
@@ -41,18 +40,6 @@ bool HasForbidden(const StoredRow& row, const RowGuard& guard) {
     return cell.cell.qualifier == guard.qualifier && cell.cell.timestamp_micros > guard.newest_old_micros &&
            std::find(guard.families.begin(), guard.families.end(), cell.family) != guard.families.end();
   });
-}
-
-// Works on `count` things, a few at once: each waits for the network most of the time.
-void ForEach(size_t count, const std::function<void(size_t)>& work) {
-  std::atomic<size_t> next = 0;
-  const auto run = [&] {
-    for (size_t i = next++; i < count; i = next++) work(i);
-  };
-  std::vector<std::thread> helpers;
-  for (size_t i = 1; i < std::min(count, kGuardedAtOnceMax); ++i) helpers.emplace_back(run);
-  run();
-  for (std::thread& helper : helpers) helper.join();
 }
 
 // Adds what the guard looks at.
@@ -244,7 +231,7 @@ class HBaseEngine::PartOfApply {
     const std::vector<absl::Status> statuses = engine_->ApplyBlind(table_, &blind, options_.deadline);
     for (size_t k = 0; k < statuses.size(); ++k) Refuse(first + blind_indices[k], statuses[k]);
     std::vector<absl::Status> answers(guarded.size());
-    ForEach(guarded.size(), [&](size_t k) {
+    ForEachAtOnce(guarded.size(), kGuardedAtOnceMax, [&](size_t k) {
       auto& [i, needs] = guarded[k];
       answers[k] = engine_->ApplyGuarded(table_, changes[i], std::move(needs), options_.deadline);
     });

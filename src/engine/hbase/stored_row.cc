@@ -161,10 +161,8 @@ absl::StatusOr<StoredRow> ReadStoredRow(hbase::Client* client, const hbase::Tabl
                                         absl::Time deadline) {
   StoredRow row;
   hbase::CellChoice wanted = HBaseChoiceOf(choice);
-  const hbase::CellChoice all;
-  const bool hides_version =
-      wanted.keys_only || wanted.time_start != all.time_start || wanted.time_end != all.time_end;
-  if (hides_version || choice.qualifiers.empty()) {
+  wanted.times_of_family = kCellsFamily;  // and not the version's
+  if (wanted.keys_only || choice.qualifiers.empty()) {
     // A version that is read first, and is still there when the change is made, says that nothing came between.
     const hbase::CellChoice version{.families = {kVersionFamily}};
     if (absl::Status status = StoredRowReader::Read(client, table, row_key, version, deadline, &row);

@@ -49,8 +49,16 @@ void SetChoice(Read* read, const CellChoice& choice) {
   for (const std::string& family : choice.families) read->add_column()->set_family(family);
   read->set_max_versions(choice.newest_per_column);
   if (choice.time_start != 0 || choice.time_end != std::numeric_limits<int64_t>::max()) {
-    read->mutable_time_range()->set_from(static_cast<uint64_t>(choice.time_start));
-    read->mutable_time_range()->set_to(static_cast<uint64_t>(choice.time_end));
+    pb::TimeRange* times = nullptr;
+    if (choice.times_of_family.empty()) {
+      times = read->mutable_time_range();
+    } else {
+      pb::ColumnFamilyTimeRange* const of_family = read->add_cf_time_range();
+      of_family->set_column_family(choice.times_of_family);
+      times = of_family->mutable_time_range();
+    }
+    times->set_from(static_cast<uint64_t>(choice.time_start));
+    times->set_to(static_cast<uint64_t>(choice.time_end));
   }
   if (!choice.qualifiers.empty() && choice.keys_only) {
     pb::FilterList list;

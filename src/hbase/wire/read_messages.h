@@ -39,6 +39,7 @@ struct CellChoice {
   std::vector<QualifierRange> qualifiers = {};
   int64_t time_start = 0;  // times in [time_start, time_end)
   int64_t time_end = std::numeric_limits<int64_t>::max();
+  std::string times_of_family = {};  // the range of times is this family's alone; empty: all families'
   uint32_t newest_per_column = std::numeric_limits<int32_t>::max();  // of those in the range of times
   bool keys_only = false;                                            // values come empty
 };

@@ -97,6 +97,17 @@ TEST(ReadMessagesTest, ScanSaysWhatIsWanted) {
   EXPECT_EQ(both.filters(1).name(), "org.apache.hadoop.hbase.filter.KeyOnlyFilter");
 }
 
+TEST(ReadMessagesTest, ARangeOfTimesMayBeOfOneFamily) {
+  const CellChoice choice{.time_start = 5, .time_end = 9, .times_of_family = "d"};
+  pb::ScanRequest request;
+  ASSERT_TRUE(request.ParseFromString(OpenScanMessage("region", {}, choice, {})));
+  EXPECT_FALSE(request.scan().has_time_range());
+  ASSERT_EQ(request.scan().cf_time_range_size(), 1);
+  EXPECT_EQ(request.scan().cf_time_range(0).column_family(), "d");
+  EXPECT_EQ(request.scan().cf_time_range(0).time_range().from(), 5u);
+  EXPECT_EQ(request.scan().cf_time_range(0).time_range().to(), 9u);
+}
+
 TEST(ReadMessagesTest, ScanAnswerHasPartsAndWhatIsLeft) {
   pb::ScanResponse response;
   response.add_cells_per_result(3);
