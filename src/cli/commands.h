@@ -9,6 +9,7 @@ namespace sonde {
 
 void AddServeCommand(CLI::App& app, int* exit_status);
 void AddSqlCommand(CLI::App& app, int* exit_status);
+void AddQueryCommand(CLI::App& app, int* exit_status);
 void AddTablesCommand(CLI::App& app, int* exit_status);
 void AddReadCommand(CLI::App& app, int* exit_status);
 void AddKeyvizCommand(CLI::App& app, int* exit_status);

@@ -67,6 +67,7 @@ int RunProgram(int argc, char** argv) {
   AddServeCommand(app, &exit_status);
   AddSeriesCommand(app, &exit_status);
   AddSqlCommand(app, &exit_status);
+  AddQueryCommand(app, &exit_status);
   AddTablesCommand(app, &exit_status);
   AddReadCommand(app, &exit_status);
   AddKeyvizCommand(app, &exit_status);

@@ -63,8 +63,9 @@ RunningCallsAccess CallsOf(const std::shared_ptr<RunningRequests>& running) {
   return {list, [running](const std::string& name) { return running->Cancel(name); }};
 }
 
-Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::IngestService* ingest,
-              ServerAccess* access, const std::shared_ptr<RunningRequests>& running) {
+Router Routes(const ServeSettings& settings, const ServerFacts& facts, const sql::SqlService& sql,
+              series::IngestService* ingest, ServerAccess* access,
+              const std::shared_ptr<RunningRequests>& running) {
   Router router;
   AddSession(&router);
   if (access != nullptr) {
@@ -80,8 +81,9 @@ Router Routes(const ServerFacts& facts, const sql::SqlService& sql, series::Inge
             &router);
   // The route of series holds it as long as the router.
   const auto prometheus = std::make_shared<const promql::PrometheusApi>(
-      ingest,
-      promql::PrometheusSettings{.series_instance = SeriesInstance(), .sonde_version = facts.version});
+      ingest, promql::PrometheusSettings{.series_instance = SeriesInstance(),
+                                         .sonde_version = facts.version,
+                                         .parse = {.allows_experimental = settings.promql_experimental}});
   prometheus->AddRoutes(&router);
   ingest->AddRoutes(&router, [prometheus](const HttpRequest& request, HttpResponse* response) {
     return prometheus->AnswerSeriesOfMatchers(request, response);
@@ -149,7 +151,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartHttp(const ServeSettings& setti
                               .counts = facts.http_counts,
                               .running = running,
                               .requests = sql.requests},
-                             Routes(facts, sql, ingest, access, running));
+                             Routes(settings, facts, sql, ingest, access, running));
   };
   absl::StatusOr<std::unique_ptr<HttpServer>> server = start(wanted);
   if (server.ok()) return server;

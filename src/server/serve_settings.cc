@@ -134,6 +134,8 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->insecure_allow_remote = value.as<bool>();
   } else if (key == "declared_series_only") {
     settings->declared_series_only = value.as<bool>();
+  } else if (key == "promql_experimental") {
+    settings->promql_experimental = value.as<bool>();
   } else if (key == "reads_per_second") {
     settings->reads_per_second = value.as<int64_t>();
   } else if (key == "writes_per_second") {

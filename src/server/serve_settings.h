@@ -60,6 +60,7 @@ struct ServeSettings {
   bool allow_root = false;
   // Points that come over HTTP for series that nobody declared are refused; otherwise they open one.
   bool declared_series_only = false;
+  bool promql_experimental = false;
   // Calls that take so long are listed by GET /api/v1/slow.
   int64_t slow_ms = 500;
   // Quotas for requests of the Bigtable API; 0: none.
@@ -105,6 +106,7 @@ inline constexpr std::array<std::string_view, 32> kSettingKeys = {"host",
                                                                   "grace",
                                                                   "insecure_allow_remote",
                                                                   "declared_series_only",
+                                                                  "promql_experimental",
                                                                   "reads_per_second",
                                                                   "writes_per_second",
                                                                   "sql_dialect",

@@ -37,6 +37,7 @@ std::string ValueOf(std::string_view key, const ServeSettings& settings) {
   if (key == "grace") return TextOf(settings.grace);
   if (key == "insecure_allow_remote") return TextOf(settings.insecure_allow_remote);
   if (key == "declared_series_only") return TextOf(settings.declared_series_only);
+  if (key == "promql_experimental") return TextOf(settings.promql_experimental);
   if (key == "reads_per_second") return TextOf(settings.reads_per_second);
   if (key == "writes_per_second") return TextOf(settings.writes_per_second);
   if (key == "sql_dialect") return settings.sql_dialect;

@@ -109,6 +109,7 @@ json Answer(const json& line, MemorySource* source) {
     return out;
   }
   out["printed"] = Print(**query);
+  out["lines"] = PrintLines(**query);
   EvaluateSettings settings;
   settings.start_millis = line["start"];
   settings.end_millis = line["end"];
@@ -121,6 +122,7 @@ json Answer(const json& line, MemorySource* source) {
   out["type"] = ShortName(answer->type);
   if (!answer->text.empty()) out["text"] = answer->text;
   out["series"] = LinesOf(*answer);
+  out["samples"] = answer->stats.samples_total;
   out["warnings"] = answer->annotations.Warnings(text);
   out["infos"] = answer->annotations.Infos(text);
   return out;

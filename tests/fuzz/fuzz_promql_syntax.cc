@@ -29,6 +29,8 @@ void CheckQuery(std::string_view text) {
     return;
   }
   Require(Print(**again) == printed, "as the same");
+  const auto of_lines = ParseQuery(PrintLines(**tree), options);
+  Require(of_lines.ok() && Print(**of_lines) == printed, "on several lines, too");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ const Expression& WithoutParens(const Expression& query) {
 
 bool ComesBefore(const Row& a, const Row& b) { return a.labels < b.labels; }
 
-absl::Status EvaluateInto(const Expression& query, Evaluator* evaluator, bool is_instant,
+absl::Status EvaluateInto(const Expression& query, Evaluator* evaluator, bool is_instant, QueryStats* stats,
                           QueryAnswer* answer) {
   answer->type = TypeOf(query);
   const Expression& inner = WithoutParens(query);
@@ -32,6 +32,10 @@ absl::Status EvaluateInto(const Expression& query, Evaluator* evaluator, bool is
     absl::StatusOr<std::vector<SampleSeries>> raw = evaluator->ReadRange(inner);
     if (!raw.ok()) return raw.status();
     std::erase_if(*raw, [](const SampleSeries& series) { return series.times.empty(); });
+    if (inner.kind == ExpressionKind::kRange) {
+      for (const SampleSeries& series : *raw)
+        stats->samples_total += static_cast<int64_t>(series.times.size());
+    }
     answer->raw = *std::move(raw);
     std::sort(answer->raw.begin(), answer->raw.end(),
               [](const SampleSeries& a, const SampleSeries& b) { return a.labels < b.labels; });
@@ -93,8 +97,8 @@ absl::StatusOr<QueryAnswer> EvaluateQuery(Expression* query, const EvaluateSetti
   QueryContext context(settings, source);
   Evaluator evaluator(&context, settings.start_millis, end, is_instant ? 1 : settings.step_millis);
   QueryAnswer answer;
-  if (absl::Status status = EvaluateInto(*query, &evaluator, is_instant, &answer); !status.ok())
-    return status;
+  const absl::Status status = EvaluateInto(*query, &evaluator, is_instant, &context.stats(), &answer);
+  if (!status.ok()) return status;
   for (size_t step = 0; step < evaluator.steps(); ++step) answer.times.push_back(evaluator.TimeOf(step));
   answer.annotations = std::move(context.annotations());
   answer.stats = context.stats();

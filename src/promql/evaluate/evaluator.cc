@@ -41,8 +41,12 @@ absl::StatusOr<Matrix> Evaluator::Evaluate(const Expression& node) {
 
 absl::StatusOr<Matrix> Evaluator::EvaluateInvariant(const Expression& node) {
   Evaluator once(context_, start_, start_, interval_);
+  const int64_t before = context_->stats().samples_total;
   absl::StatusOr<Matrix> rows = once.EvaluateNode(node);
   if (!rows.ok()) return rows;
+  // Prometheus counts them for each step.
+  context_->stats().samples_total +=
+      (context_->stats().samples_total - before) * static_cast<int64_t>(steps_ - 1);
   for (Row& row : *rows) {
     row.values.assign(steps_, row.values[0]);
     row.present.assign(steps_, row.present[0]);

@@ -13,6 +13,9 @@
 namespace sonde::promql {
 namespace {
 
+// So many samples of windows take a millisecond or a few.
+constexpr int64_t kSamplesUnchecked = 1 << 20;
+
 double SecondsOf(int64_t nanos) {
   return static_cast<double>(nanos / kNanosPerSecond) + static_cast<double>(nanos % kNanosPerSecond) / 1e9;
 }
@@ -53,6 +56,7 @@ absl::StatusOr<Matrix> Evaluator::CallOverRange(const Expression& node, size_t r
   // Prometheus has lost the place of a subquery here.
   const Range place =
       argument.kind == ExpressionKind::kSubquery && range_index == 0 ? Range() : node.operands[0]->place;
+  int64_t unchecked = 0;
   WindowCall call{&context_->annotations(), &node, {}};
   Matrix rows;
   for (SampleSeries& series : *all) {
@@ -67,6 +71,13 @@ absl::StatusOr<Matrix> Evaluator::CallOverRange(const Expression& node, size_t r
       while (end < series.times.size() && series.times[end] <= to) ++end;
       while (begin < end && series.times[begin] <= from) ++begin;
       if (begin == end) continue;
+      const auto used = static_cast<int64_t>(end - begin);
+      // Of a subquery, the samples of the inner query count.
+      if (argument.kind == ExpressionKind::kRange) context_->stats().samples_total += used;
+      if ((unchecked += used) >= kSamplesUnchecked) {
+        unchecked = 0;
+        if (absl::Status status = context_->Interrupted(); !status.ok()) return status;
+      }
       call.parameters.clear();
       for (const Row& parameter : parameters) call.parameters.push_back(parameter.values[step]);
       const Window window{

@@ -63,6 +63,7 @@ absl::StatusOr<Matrix> Evaluator::Select(const Expression& node, bool gives_time
       const double value = series.values[next - 1];
       if (IsStale(value)) continue;
       row.Set(step, gives_times ? static_cast<double>(series.times[next - 1]) / 1000 : value);
+      ++context_->stats().samples_total;
     }
     if (!row.IsEmpty()) rows.push_back(std::move(row));
   }

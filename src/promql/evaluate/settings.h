@@ -24,6 +24,8 @@ struct EvaluateSettings {
 
 struct QueryStats {
   int64_t samples_read = 0;
+  // Those that steps have used: one for each step and selector with a value, all of each window.
+  int64_t samples_total = 0;
   int64_t samples_peak = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/format.h"
 #include "promql/syntax/words.h"
 #include "series/http/ingest_service.h"
 

@@ -86,8 +86,8 @@ absl::StatusOr<int64_t> ApiForm::TimeOr(const std::string& name, int64_t usual_m
   if (text.empty()) return usual_millis;
   absl::StatusOr<int64_t> millis = ParseApiTime(text);
   if (millis.ok()) return millis;
-  return InvalidParameter(name, absl::InvalidArgumentError(fmt::format(
-                                    "invalid time value for '{}': {}", name, TextOfError(millis.status()))));
+  return InvalidParameter(name, absl::InvalidArgumentError(fmt::format("invalid time value for '{}': {}",
+                                                                       name, TextOfError(millis.status()))));
 }
 
 absl::StatusOr<size_t> ApiForm::Limit() const {
@@ -122,7 +122,10 @@ absl::StatusOr<int64_t> ParseApiTime(std::string_view text) {
   absl::Time time;
   std::string error;
   if (!absl::ParseTime("%Y-%m-%dT%H:%M:%E*S%Ez", std::string(text), &time, &error)) return NoTime(text);
-  return absl::ToUnixMillis(time);
+  // The parser takes words for infinite times, too.
+  const int64_t millis = absl::ToUnixMillis(time);
+  if (millis < -kApiMillisMax || millis > kApiMillisMax) return NoTime(text);
+  return millis;
 }
 
 absl::StatusOr<int64_t> ParseApiDuration(std::string_view text) {

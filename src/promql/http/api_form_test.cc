@@ -29,7 +29,8 @@ TEST(ApiForm, TimesAreSecondsOrRfc3339) {
   EXPECT_EQ(TimeOrError("2023-11-14T22:13:20Z"), "1700000000000");
   EXPECT_EQ(TimeOrError("2023-11-14T23:13:20.25+01:00"), "1700000000250");
   EXPECT_EQ(TimeOrError("-292273086-05-16T16:47:06Z"), std::to_string(-kApiMillisMax));
-  for (const char* text : {"abc", "", "NaN", "Inf", "1e300", "2023-11-14", "2023-11-14T22:13:20"}) {
+  for (const char* text :
+       {"abc", "", "NaN", "Inf", "1e300", "2023-11-14", "2023-11-14T22:13:20", "infinite-future"}) {
     EXPECT_EQ(TimeOrError(text), std::string("cannot parse \"") + text + "\" to a valid timestamp");
   }
 }

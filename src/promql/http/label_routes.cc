@@ -45,8 +45,7 @@ absl::StatusOr<std::vector<Labels>> ListAll(const std::vector<series::KnownSerie
     read.matchers = matchers;
     absl::StatusOr<std::vector<Labels>> more = series::ListMetrics(known, read, tables);
     // What is wrong with a pattern that parses is a limit.
-    if (absl::IsInvalidArgument(more.status()))
-      return absl::FailedPreconditionError(more.status().message());
+    if (absl::IsInvalidArgument(more.status())) return absl::FailedPreconditionError(more.status().message());
     if (!more.ok()) return more;
     std::vector<Labels> both;
     std::set_union(all.begin(), all.end(), more->begin(), more->end(), std::back_inserter(both));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "prometheus/remote_messages.h"
+#include "promql/evaluate/samples.h"
 #include "series/http/series_http_test_support.h"
 
 namespace sonde::promql {
@@ -56,8 +58,7 @@ class PrometheusApiTest : public testing::Test {
 TEST_F(PrometheusApiTest, AnswersOnAnEmptyStore) {
   EXPECT_EQ(Post("query", "query=1%2B1&time=4").body,
             R"({"status":"success","data":{"resultType":"scalar","result":[4,"2"]}})");
-  EXPECT_EQ(Get("query?query=up").body,
-            R"({"status":"success","data":{"resultType":"vector","result":[]}})");
+  EXPECT_EQ(Get("query?query=up").body, R"({"status":"success","data":{"resultType":"vector","result":[]}})");
   EXPECT_EQ(Get("query?query=\"a<b\"&time=4").body,
             R"({"status":"success","data":{"resultType":"string","result":[4,"a<b"]}})");
   EXPECT_EQ(Get("query_range?query=up&start=0&end=60&step=15").body,
@@ -103,12 +104,13 @@ TEST_F(PrometheusApiTest, QueriesAtOneTimeAndAtSteps) {
 TEST_F(PrometheusApiTest, SaysWhatItNoticed) {
   Write("up,instance=a", {{1'000, 1}, {1'015, 2}});
   const json answer = json::parse(Get("query?query=rate(up[1m])&time=1020&stats=all").body);
-  EXPECT_EQ(answer["infos"],
-            json({"PromQL info: metric might not be a counter, name does not end in "
-                  "_total/_sum/_count/_bucket: \"up\" (1:6)"}));
+  EXPECT_EQ(answer["infos"], json({"PromQL info: metric might not be a counter, name does not end in "
+                                   "_total/_sum/_count/_bucket: \"up\" (1:6)"}));
   EXPECT_EQ(answer["data"]["stats"]["samples"]["samplesRead"], 2);
+  EXPECT_EQ(answer["data"]["stats"]["samples"]["totalQueryableSamples"], 2);
   EXPECT_TRUE(answer["data"]["stats"]["timings"].contains("execTotalTime"));
-  EXPECT_THAT(Get("query?query=up&stats=some").body, HasSubstr("unknown stats parameter value"));
+  EXPECT_THAT(Get("query?query=up&stats=some").body,
+              HasSubstr("is deprecated and will be rejected in the next major release"));
 }
 
 TEST_F(PrometheusApiTest, RefusesInPrometheusWords) {
@@ -116,17 +118,20 @@ TEST_F(PrometheusApiTest, RefusesInPrometheusWords) {
   EXPECT_EQ(instant("query="),
             "400 bad_data: invalid parameter \"query\": unknown position: parse error: no expression found "
             "in input");
-  EXPECT_THAT(instant("query=up{"), HasSubstr("400 bad_data: invalid parameter \"query\": 1:4: parse error: "));
-  EXPECT_EQ(instant("query=up&time=abc"),
-            "400 bad_data: invalid parameter \"time\": invalid time value for 'time': cannot parse \"abc\" to a "
-            "valid timestamp");
+  EXPECT_THAT(instant("query=up{"),
+              HasSubstr("400 bad_data: invalid parameter \"query\": 1:4: parse error: "));
+  EXPECT_EQ(
+      instant("query=up&time=abc"),
+      "400 bad_data: invalid parameter \"time\": invalid time value for 'time': cannot parse \"abc\" to a "
+      "valid timestamp");
   EXPECT_EQ(instant("query=up&timeout=abc"),
             "400 bad_data: invalid parameter \"timeout\": cannot parse \"abc\" to a valid duration");
   EXPECT_EQ(instant("query=up&timeout=0"),
             "400 bad_data: invalid parameter \"query\": context deadline exceeded");
   EXPECT_EQ(instant("query=up&limit=a"),
             "400 bad_data: invalid parameter \"limit\": strconv.Atoi: parsing \"a\": invalid syntax");
-  EXPECT_EQ(instant("query=up&limit=-1"), "400 bad_data: invalid parameter \"limit\": limit must be non-negative");
+  EXPECT_EQ(instant("query=up&limit=-1"),
+            "400 bad_data: invalid parameter \"limit\": limit must be non-negative");
   EXPECT_EQ(instant("query=up&lookback_delta=a"),
             "400 bad_data: error parsing lookback delta duration: cannot parse \"a\" to a valid duration");
   Write("g,i=a,j=x", {{1'000, 1}});
@@ -143,13 +148,15 @@ TEST_F(PrometheusApiTest, RefusesInPrometheusWords) {
             "accepted. Try a positive integer");
   EXPECT_EQ(range("start=1&end=2&step=0.0001"),
             "400 bad_data: invalid parameter \"step\": the step is below one millisecond, the least");
-  EXPECT_EQ(range("start=0&end=11001&step=1"),
-            "400 bad_data: exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query "
-            "resolution (?step=XX)");
+  EXPECT_EQ(
+      range("start=0&end=11001&step=1"),
+      "400 bad_data: exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query "
+      "resolution (?step=XX)");
   EXPECT_EQ(Get("query_range?query=up&start=0&end=11000&step=1").code, 200);
-  EXPECT_EQ(ErrorOf(Get("query_range?query=up[1m]&start=0&end=1&step=1")),
-            "400 bad_data: invalid parameter \"query\": invalid expression type \"range vector\" for range query, "
-            "must be Scalar or instant Vector");
+  EXPECT_EQ(
+      ErrorOf(Get("query_range?query=up[1m]&start=0&end=1&step=1")),
+      "400 bad_data: invalid parameter \"query\": invalid expression type \"range vector\" for range query, "
+      "must be Scalar or instant Vector");
 }
 
 TEST_F(PrometheusApiTest, EndsWithItsClientItsTimeAndItsMemory) {
@@ -200,6 +207,58 @@ TEST_F(PrometheusApiTest, ListsSeriesLabelsAndValues) {
   EXPECT_EQ(ErrorOf(Get("label/U__/values")), "400 bad_data: invalid label name: \"\"");
 }
 
+TEST_F(PrometheusApiTest, SeesWhereASeriesHasEnded) {
+  const double mark = std::bit_cast<double>(kStaleBits);
+  const auto write = [&](const std::string& name, std::vector<prometheus::RemoteSample> samples) {
+    const HttpResponse answer =
+        fixture_.Call("POST", "/api/v1/write",
+                      prometheus::EncodeWrite({{{{"__name__", name}, {"job", "x"}}, std::move(samples)}},
+                                              prometheus::WriteVersion::k1),
+                      {{"content-encoding", "snappy"}, {"content-type", "application/x-protobuf"}});
+    EXPECT_EQ(answer.code, 204) << answer.body;
+  };
+  write("none", {{mark, 1'000'000}});  // opens no series
+  write("up", {{1, 1'000'000}, {2, 1'015'000}});
+  write("up", {{mark, 1'030'000}, {3, 1'060'000}, {mark, 1'075'000}, {4, 1'075'000}});
+  const auto at = [&](int seconds) {
+    return json::parse(Get(fmt::format("query?query=up&time={}", seconds)).body)["data"]["result"];
+  };
+  EXPECT_EQ(at(1'029)[0]["value"][1], "2");
+  EXPECT_EQ(at(1'030), json::array());
+  EXPECT_EQ(at(1'059), json::array());
+  EXPECT_EQ(at(1'060)[0]["value"][1], "3");
+  EXPECT_EQ(at(1'075)[0]["value"][1], "4");  // a sample of that time
+  EXPECT_EQ(
+      DataOf(Get("query?query=up[2m]&time=1060")),
+      R"({"result":[{"metric":{"__name__":"up","job":"x"},"values":[[1000,"1"],[1015,"2"],[1060,"3"]]}],)"
+      R"("resultType":"matrix"})");
+  EXPECT_EQ(DataOf(Get("label/__name__/values")), R"(["up"])");
+  EXPECT_EQ(DataOf(Post("series", "match%5B%5D=%7Bjob%3D%22x%22%7D")), R"([{"__name__":"up","job":"x"}])");
+  const prometheus::RemoteMatcher name{prometheus::RemoteMatcher::Type::kEqual, "__name__", "up"};
+  const auto read = prometheus::DecodeReadResponse(
+      fixture_.Call("POST", "/api/v1/read", prometheus::EncodeRead({{0, 2'000'000, {name}}})).body);
+  EXPECT_EQ((*read)[0][0].samples.size(), 5);
+  EXPECT_TRUE(IsStale((*read)[0][0].samples[2].value));
+}
+
+// A declared series has no marks unless it declares their field.
+TEST_F(PrometheusApiTest, PassesOverMarksThatNobodyDeclared) {
+  ASSERT_EQ(fixture_
+                .Call("PUT", "/api/v1/series/temp",
+                      "series: temp\ntable: temp\ntags: { job: string }\nfields: { value: double }\n"
+                      "key: [job, bucket]\nbucket: day\nretention: { max_versions: all }\n")
+                .code,
+            200);
+  const double mark = std::bit_cast<double>(kStaleBits);
+  const HttpResponse answer = fixture_.Call(
+      "POST", "/api/v1/write",
+      prometheus::EncodeWrite({{{{"__name__", "temp"}, {"job", "x"}}, {{1, 1'000'000}, {mark, 1'015'000}}}},
+                              prometheus::WriteVersion::k1),
+      {{"content-encoding", "snappy"}, {"content-type", "application/x-protobuf"}});
+  EXPECT_EQ(answer.code, 204) << answer.body;
+  EXPECT_EQ(json::parse(Get("query?query=temp&time=1020").body)["data"]["result"][0]["value"][1], "1");
+}
+
 // GET /api/v1/series is of two APIs; who may list series may not read them.
 TEST_F(PrometheusApiTest, SeriesOfMatchersNeedTheRightToRead) {
   Write("up,instance=a", {{1'000, 1}});
@@ -227,7 +286,8 @@ TEST_F(PrometheusApiTest, FormatsAndParses) {
   EXPECT_EQ(DataOf(Get("parse_query?query=1+2")),
             R"({"bool":false,"lhs":{"type":"numberLiteral","val":"1"},"matching":null,"op":"+",)"
             R"("rhs":{"type":"numberLiteral","val":"2"},"type":"binaryExpr"})");
-  EXPECT_THAT(ErrorOf(Post("parse_query", "query=%28")), HasSubstr("invalid parameter \"query\": 1:2: parse error"));
+  EXPECT_THAT(ErrorOf(Post("parse_query", "query=%28")),
+              HasSubstr("invalid parameter \"query\": 1:2: parse error"));
   EXPECT_EQ(DataOf(Get("query_exemplars?query=up&start=0&end=1")), "[]");
   EXPECT_EQ(Get("query_exemplars?query=1&start=0&end=1").code, 204);
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/format.h"
 #include "promql/syntax/function_table.h"
 
 namespace sonde::promql {
@@ -39,9 +40,8 @@ void AppendApiNumber(double value, std::string* out) {
     const double size = std::fabs(value);
     const bool is_scientific = size != 0 && (size < 1e-6 || size >= 1e21);
     char digits[64];
-    const auto end =
-        std::to_chars(digits, digits + sizeof(digits), value,
-                      is_scientific ? std::chars_format::scientific : std::chars_format::fixed);
+    const auto end = std::to_chars(digits, digits + sizeof(digits), value,
+                                   is_scientific ? std::chars_format::scientific : std::chars_format::fixed);
     out->append(digits, end.ptr);
   }
 }

@@ -66,7 +66,9 @@ absl::Status ReadQuery(const ApiForm& form, const ParseOptions& options, Asked* 
   asked->stats = form.Text("stats");
   if (!asked->stats.empty() && asked->stats != "true" && asked->stats != "all") {
     asked->notices.warnings.push_back(fmt::format(
-        "unknown stats parameter value {}, the supported values are true and all", Quoted(asked->stats)));
+        "value {} for parameter \"stats\" is deprecated and will be rejected in the next major release, "
+        "use \"true\" or \"all\"",
+        Quoted(asked->stats)));
   }
   if (asked->deadline <= asked->came) {
     return InvalidParameter("query", absl::InvalidArgumentError("context deadline exceeded"));
@@ -89,7 +91,7 @@ std::string StatsJson(const Asked& asked, const QueryStats& stats, absl::Time be
                                    {"execQueueTime", 0},
                                    {"execTotalTime", prepared + evaluated}}},
                                  {"samples",
-                                  {{"totalQueryableSamples", stats.samples_read},
+                                  {{"totalQueryableSamples", stats.samples_total},
                                    {"peakSamples", stats.samples_peak},
                                    {"samplesRead", stats.samples_read}}}};
   return json.dump();
@@ -165,8 +167,7 @@ absl::Status PrometheusApi::QueryRange(const HttpRequest& request, const ApiForm
   const absl::StatusOr<int64_t> end = RequiredTime(form, "end");
   if (!end.ok()) return end.status();
   if (*end < *start) {
-    return InvalidParameter("end",
-                            absl::InvalidArgumentError("end timestamp must not be before start time"));
+    return InvalidParameter("end", absl::InvalidArgumentError("end timestamp must not be before start time"));
   }
   const absl::StatusOr<int64_t> step = ParseApiDuration(form.Text("step"));
   if (!step.ok()) return InvalidParameter("step", step.status());
@@ -222,7 +223,7 @@ absl::Status PrometheusApi::QueryExemplars(const HttpRequest& /*request*/, const
   if (!end.ok()) return end.status();
   if (*end < *start) return absl::InvalidArgumentError("end timestamp must not be before start timestamp");
   const absl::StatusOr<ExpressionPtr> tree = promql::ParseQuery(form.Text("query"), settings_.parse);
-  if (!tree.ok()) return InvalidParameter("query", tree.status());
+  if (!tree.ok()) return absl::InvalidArgumentError(tree.status().message());
   size_t selectors = 0;
   AddSelectors(**tree, &selectors);
   if (selectors == 0) {

@@ -16,8 +16,7 @@ int64_t MillisOf(const Length& length) { return length.nanos / kNanosPerMilli; }
 json MatchersJson(const std::vector<Matcher>& matchers) {
   json all = json::array();
   for (const Matcher& matcher : matchers) {
-    all.push_back(
-        {{"name", matcher.name()}, {"value", matcher.value()}, {"type", TextOf(matcher.kind())}});
+    all.push_back({{"name", matcher.name()}, {"value", matcher.value()}, {"type", TextOf(matcher.kind())}});
   }
   return all;
 }
@@ -127,9 +126,8 @@ json TreeJson(const Expression& expression) {
     case ExpressionKind::kBinary:
       return BinaryJson(expression);
     case ExpressionKind::kUnary:
-      return {{"type", "unaryExpr"},
-              {"op", TextOf(expression.op)},
-              {"expr", TreeJson(*expression.operands[0])}};
+      return {
+          {"type", "unaryExpr"}, {"op", TextOf(expression.op)}, {"expr", TreeJson(*expression.operands[0])}};
     case ExpressionKind::kParen:
       return {{"type", "parenExpr"}, {"expr", TreeJson(*expression.operands[0])}};
     case ExpressionKind::kLength:

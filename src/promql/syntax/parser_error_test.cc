@@ -41,8 +41,7 @@ const std::vector<ErrorCase>& ErrorCases() {
       {"topk(x)",
        "1:1: parse error: wrong number of arguments for aggregate expression provided, expected 2, got 1"},
       {"limitk(1, x)",
-       "1:1: parse error: limitk() is experimental and must be enabled with "
-       "--enable-feature=promql-experimental-functions"},
+       "1:1: parse error: limitk() is experimental and must be enabled with --promql-experimental"},
       {"mad_over_time(x[1m])", "1:1: parse error: function \"mad_over_time\" is not enabled"},
       {"1.5m", "1:1: parse error: unknown unit \".\" in duration \"1.5m\""},
       {"x[0]", "1:3: parse error: duration must be greater than 0"},

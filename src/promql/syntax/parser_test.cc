@@ -111,5 +111,45 @@ TEST(PromqlParserTest, BoundsTheSizeOfAQuery) {
   EXPECT_EQ(code(sum).message(), "the query has more than 10000 expressions");
 }
 
+// What is longer than a line is divided, and reads as the same query.
+TEST(PromqlParserTest, PrintsLongQueriesOnLines) {
+  const auto lines = [](std::string_view text) {
+    const auto tree = ParseQuery(text, {});
+    EXPECT_TRUE(tree.ok()) << tree.status();
+    const std::string printed = PrintLines(**tree);
+    const auto again = ParseQuery(printed, {});
+    EXPECT_TRUE(again.ok()) << again.status() << printed;
+    EXPECT_EQ(Print(**again), Print(**tree));
+    return printed;
+  };
+  EXPECT_EQ(lines("sum(up)by(job)>1"), "sum by (job) (up) > 1");
+  EXPECT_EQ(lines("sum by (job, instance) (rate(a_metric_with_a_long_name_total{label=\"a "
+                  "value\",other!=\"b\"}[5m])) / 2 "
+                  "> bool on (job) group_left (x) (-b)"),
+            "  sum by (job, instance) (rate(a_metric_with_a_long_name_total{label=\"a "
+            "value\",other!=\"b\"}[5m])) / 2\n"
+            "> bool on (job) group_left (x)\n"
+            "  (-b)");
+  EXPECT_EQ(
+      lines(
+          "-max_over_time((label_replace(a_metric_with_a_long_name_total_and_more_of_it, \"target\", \"$1\", "
+          "\"source\", \"(.*)\"))[1h:5m])"),
+      "-max_over_time(\n"
+      "  (label_replace(a_metric_with_a_long_name_total_and_more_of_it, \"target\", \"$1\", \"source\", "
+      "\"(.*)\"))[1h:5m]\n"
+      ")");
+  EXPECT_EQ(
+      lines("topk by (job) (5, -(sum(a_metric_with_a_long_name_total{label=\"a value\",other!=\"b\"}) + "
+            "sum(a_metric_with_a_long_name_total{label=\"a value\"})))"),
+      "topk by (job) (\n"
+      "  5,\n"
+      "  -(\n"
+      "      sum(a_metric_with_a_long_name_total{label=\"a value\",other!=\"b\"})\n"
+      "    +\n"
+      "      sum(a_metric_with_a_long_name_total{label=\"a value\"})\n"
+      "  )\n"
+      ")");
+}
+
 }  // namespace
 }  // namespace sonde::promql

@@ -125,9 +125,10 @@ std::string PrintIndented(const Expression& node, size_t depth);
 
 // "NAME(", each operand on lines of its own, ")".
 std::string PrintOperandLines(std::string_view name, const Expression& node, size_t depth) {
-  const std::string operands = absl::StrJoin(
-      node.operands, ",\n",
-      [depth](std::string* out, const ExpressionPtr& operand) { out->append(PrintIndented(*operand, depth + 1)); });
+  const std::string operands =
+      absl::StrJoin(node.operands, ",\n", [depth](std::string* out, const ExpressionPtr& operand) {
+        out->append(PrintIndented(*operand, depth + 1));
+      });
   return fmt::format("{0}{1}(\n{2}\n{0})", Indent(depth), name, operands);
 }
 
@@ -149,7 +150,8 @@ std::string PrintIndented(const Expression& node, size_t depth) {
       return fmt::format("{}\n{}{}\n{}", PrintIndented(*node.operands[0], depth + 1), Indent(depth),
                          PrintOperator(node), PrintIndented(*node.operands[1], depth + 1));
     case ExpressionKind::kSubquery:
-      if (!is_divided) break;
+      // Prometheus does not indent one that is a line.
+      if (!is_divided) return line;
       return PrintIndented(*node.operands[0], depth) + PrintSubqueryTimes(node);
     case ExpressionKind::kUnary: {
       // The sign stands in front of the operand's first line.

@@ -62,8 +62,7 @@ ExpressionPtr Grammar::ReadAggregate(const Token& name) {
     throw ReadingEnds();
   }
   if (IsExperimentalAggregator(name.kind) && !options_.allows_experimental) {
-    Note(result->place, fmt::format("{}() is experimental and must be enabled with "
-                                    "--enable-feature=promql-experimental-functions",
+    Note(result->place, fmt::format("{}() is experimental and must be enabled with --promql-experimental",
                                     TextOf(name.kind)));
   }
   const size_t wanted = HasParameter(name.kind) ? 2 : 1;

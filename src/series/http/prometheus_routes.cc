@@ -1,7 +1,8 @@
 // Prometheus remote write (1.0 and 2.0) at /api/v1/write, remote read at /api/v1/read.
 //
-// A metric is a series with the one field `value`; __name__ names it.  NaN, which is how Prometheus marks a
-// series that has ended, and infinities are passed over: no series has them.  Native histograms are refused,
+// A metric is a series with the one field `value`; __name__ names it.  The NaN by which Prometheus says that a series has ended
+// becomes a point of the field kStaleField, where the series is open or has that field.  Other NaN and infinities are
+// passed over: no series has them.  Native histograms are refused,
 // and the samples beside them are written; the headers X-Prometheus-Remote-Write-...-Written of 2.0 say how
 // many.
 #include <fmt/format.h>
@@ -20,6 +21,7 @@
 #include "absl/strings/match.h"
 #include "base/bytes.h"
 #include "prometheus/remote_messages.h"
+#include "promql/evaluate/samples.h"
 #include "series/http/ingest_service.h"
 #include "series/http/prometheus_read.h"
 #include "series/http/query_memory.h"
@@ -62,7 +64,8 @@ void AnswerError(const absl::Status& status, HttpResponse* response) {
 class SampleWrite {
  public:
   explicit SampleWrite(IngestService* service)
-      : batch_(&service->declarations(), &service->tables(), service->ingest_settings(),
+      : declarations_(&service->declarations()),
+        batch_(&service->declarations(), &service->tables(), service->ingest_settings(),
                &service->refresher()),
         tally_(service->points(), kSenderPrometheus) {}
 
@@ -114,11 +117,13 @@ class SampleWrite {
   }
 
   absl::Status AddSample(const RemoteSample& sample, IngestPoint* point) {
-    if (!std::isfinite(sample.value)) return absl::OkStatus();
+    const bool is_mark = promql::IsStale(sample.value);
+    if (is_mark ? !TakesMarks(point->series) : !std::isfinite(sample.value)) return absl::OkStatus();
     if (!std::exchange(is_identity_kept_, true)) point->identity = identities_.emplace_back(identity_);
     char digits[kNumberBytesMax];
     const auto [end, error] = std::to_chars(digits, digits + kNumberBytesMax, sample.value);
-    fields_[0].value = {digits, static_cast<size_t>(end - digits)};
+    fields_[0] = {kMetricField, LineValueType::kFloat, {digits, static_cast<size_t>(end - digits)}};
+    if (is_mark) fields_[0] = {kStaleField, LineValueType::kInt, "1"};
     const absl::Status status = Add(sample.timestamp_millis, point);
     if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
         absl::IsResourceExhausted(status)) {
@@ -128,6 +133,14 @@ class SampleWrite {
       return status;
     }
     return batch_.IsFull() ? Flush() : absl::OkStatus();
+  }
+
+  // A mark opens no series, and no declaration is asked for what it does not have.
+  bool TakesMarks(std::string_view series) {
+    const KnownSeriesRef known = declarations_->Find(series);
+    if (known == nullptr || known->is_open()) return known != nullptr;
+    return std::any_of(known->schema.fields.begin(), known->schema.fields.end(),
+                       [](const Field& field) { return field.name == kStaleField; });
   }
 
   absl::Status Flush() {
@@ -155,6 +168,7 @@ class SampleWrite {
     if (problems_.size() < kSampleProblemsShownMax) problems_.push_back(std::move(why));
   }
 
+  Declarations* const declarations_;
   IngestBatch batch_;
   PointTally tally_;
   std::string identity_;                // of the series at hand

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,9 +60,9 @@ int64_t BytesOf(const Labels& labels) {
 }
 
 absl::Status TooManySeries(int64_t series_max) {
-  return absl::ResourceExhaustedError(fmt::format(
-      "the query selects more than {} series; ask for a shorter time or add conditions on labels",
-      series_max));
+  return absl::ResourceExhaustedError(
+      fmt::format("the query selects more than {} series; ask for a shorter time or add conditions on labels",
+                  series_max));
 }
 
 // What is the same for all series that are asked.
@@ -128,6 +129,7 @@ class SampleReader {
   absl::Status FindSeries(const MetricScan& scan, const rows::Batch& batch, size_t row);
   void AddColumn(const rows::Batch& batch, size_t tags, size_t column, size_t begin, size_t end,
                  Found* found);
+  void AddMarks(const rows::Batch& batch, size_t tags, size_t begin, size_t end, Found* found);
   static void AddSample(int64_t time_micros, double value, Found* found);
   static void Sort(SampleSeries* series);
 
@@ -144,6 +146,7 @@ class SampleReader {
 absl::Status SampleReader::ReadScan(MetricScan scan, TableAccess* tables) {
   Prepare(read_, &scan.query);
   scan.query.takes_numbers = true;
+  if (scan.stale) scan.query.fields.push_back(scan.stale->second);
   last_places_.clear();
   return Run(scan, tables, [&](const rows::Batch& batch) -> absl::StatusOr<bool> {
     if (absl::Status status = Add(scan, batch); !status.ok()) return status;
@@ -157,6 +160,8 @@ absl::Status SampleReader::Add(const MetricScan& scan, const rows::Batch& batch)
     const size_t end = EndOfTags(batch, tags, begin);
     if (absl::Status status = FindSeries(scan, batch, begin); !status.ok()) return status;
     const int64_t before = samples_;
+    // In front of the samples, one of which takes the place of a mark of its time.
+    if (scan.stale) AddMarks(batch, tags, begin, end, &found_[last_places_[scan.stale->first]]);
     for (size_t i = 0; i < scan.metrics.size(); ++i) {
       AddColumn(batch, tags, tags + 1 + i, begin, end, &found_[last_places_[i]]);
     }
@@ -203,6 +208,16 @@ void SampleReader::AddColumn(const rows::Batch& batch, size_t tags, size_t colum
     if (!values.IsThere(row)) continue;
     const double value = is_double ? values.doubles()[row] : *rows::NumberOf(values, row);
     AddSample(times[batch.columns[tags].PlaceOf(row)], value, found);
+    ++samples_;
+  }
+}
+
+// Their column is the last one.
+void SampleReader::AddMarks(const rows::Batch& batch, size_t tags, size_t begin, size_t end, Found* found) {
+  const double mark = std::bit_cast<double>(promql::kStaleBits);
+  for (size_t row = begin; row < end; ++row) {
+    if (!batch.columns.back().IsThere(row)) continue;
+    AddSample(batch.columns[tags].ints()[batch.columns[tags].PlaceOf(row)], mark, found);
     ++samples_;
   }
 }
@@ -272,24 +287,23 @@ absl::StatusOr<std::vector<Labels>> ListMetrics(const std::vector<KnownSeriesRef
                                                 const MetricRead& read, TableAccess* tables) {
   std::vector<Labels> all;
   rows::HeldMemory memory(read.hold);
-  const absl::Status status =
-      ForEachMetricScan(known, read.matchers, [&](MetricScan scan) -> absl::Status {
-        Prepare(read, &scan.query);
-        scan.query.aggregates = {rows::Aggregate::kCount};
-        const size_t tags = scan.view.tags.size();
-        return Run(scan, tables, [&](const rows::Batch& batch) -> absl::StatusOr<bool> {
-          for (size_t row = 0; row < batch.rows; ++row) {
-            for (size_t i = 0; i < scan.metrics.size(); ++i) {
-              const std::optional<double> count = rows::NumberOf(batch.columns[tags + 1 + i], row);
-              if (!count || *count == 0) continue;
-              if (static_cast<int64_t>(all.size()) >= read.series_max) return TooManySeries(read.series_max);
-              all.push_back(LabelsOf(scan, i, batch, row));
-              if (absl::Status held = memory.Add(BytesOf(all.back())); !held.ok()) return held;
-            }
-          }
-          return true;
-        });
-      });
+  const absl::Status status = ForEachMetricScan(known, read.matchers, [&](MetricScan scan) -> absl::Status {
+    Prepare(read, &scan.query);
+    scan.query.aggregates = {rows::Aggregate::kCount};
+    const size_t tags = scan.view.tags.size();
+    return Run(scan, tables, [&](const rows::Batch& batch) -> absl::StatusOr<bool> {
+      for (size_t row = 0; row < batch.rows; ++row) {
+        for (size_t i = 0; i < scan.metrics.size(); ++i) {
+          const std::optional<double> count = rows::NumberOf(batch.columns[tags + 1 + i], row);
+          if (!count || *count == 0) continue;
+          if (static_cast<int64_t>(all.size()) >= read.series_max) return TooManySeries(read.series_max);
+          all.push_back(LabelsOf(scan, i, batch, row));
+          if (absl::Status held = memory.Add(BytesOf(all.back())); !held.ok()) return held;
+        }
+      }
+      return true;
+    });
+  });
   if (!status.ok()) return status;
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());

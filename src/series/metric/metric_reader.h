@@ -39,7 +39,7 @@ struct MetricRead {
 
 struct MetricSamples {
   std::vector<promql::SampleSeries> series;  // sorted by labels, each once; times rise
-  int64_t held_bytes = 0;                    // of what `hold` was told, for these; to be given back by the caller
+  int64_t held_bytes = 0;  // of what `hold` was told, for these; to be given back by the caller
 };
 
 absl::StatusOr<MetricSamples> ReadMetrics(const std::vector<KnownSeriesRef>& known, const MetricRead& read,

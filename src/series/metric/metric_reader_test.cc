@@ -30,7 +30,8 @@ using promql::MatchKind;
 using testing::ElementsAre;
 
 constexpr char kMeters[] =
-    "series: meters\ntable: meters\ntags: { place: string, room: int }\nfields: { kwh: double, note: string }\n"
+    "series: meters\ntable: meters\ntags: { place: string, room: int }\nfields: { kwh: double, note: string "
+    "}\n"
     "key: [place, room, bucket]\nbucket: hour\nretention: { max_versions: all }\n";
 constexpr char kPower[] =
     "series: meters_kwh\ntable: power\ntags: { place: string, room: int }\nfields: { value: double }\n"
@@ -123,9 +124,8 @@ TEST(MetricReader, TwoSeriesOfOneMetricAreOne) {
   store.Write(1, "hall", 7, 4'000'000, 2);
   store.Write(1, "hall", 7, 5'000'000, 3);
   store.Write(0, "hall", 7, 3'000'000, 4);
-  const auto found =
-      ReadMetrics(store.known_, store.Read({Condition(MatchKind::kEqual, "place", "hall")}, 0, 10'000),
-                  &store.tables_);
+  const auto found = ReadMetrics(
+      store.known_, store.Read({Condition(MatchKind::kEqual, "place", "hall")}, 0, 10'000), &store.tables_);
   EXPECT_THAT(Texts(found->series),
               ElementsAre(R"({__name__="meters_kwh", place="hall", room="7"} 4@3000 2@4000 3@5000)"));
 }

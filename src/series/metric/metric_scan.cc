@@ -18,6 +18,14 @@ std::string MetricOf(const SeriesSchema& schema, const Field& field) {
   return field.name == kMetricField ? schema.name : schema.name + "_" + field.name;
 }
 
+bool IsMetric(const Field& field) { return field.type != FieldType::kString && field.name != kStaleField; }
+
+std::optional<size_t> FindField(const std::vector<Field>& fields, std::string_view name) {
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [name](const Field& field) { return field.name == name; });
+  return found == fields.end() ? std::nullopt : std::optional<size_t>(found - fields.begin());
+}
+
 bool IsOfName(const Matcher& matcher) { return matcher.name() == kNameLabel; }
 
 bool MatchName(const std::vector<Matcher>& matchers, std::string_view metric) {
@@ -59,9 +67,12 @@ absl::Status ScanSeries(KnownSeries series, const std::vector<Matcher>& matchers
   MetricScan scan;
   const std::vector<Field>& fields = series.schema.fields;
   for (size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].type == FieldType::kString) continue;
+    if (!IsMetric(fields[i])) continue;
     std::string metric = MetricOf(series.schema, fields[i]);
     if (!MatchName(matchers, metric)) continue;
+    const std::optional<size_t> stale =
+        fields[i].name == kMetricField ? FindField(fields, kStaleField) : std::nullopt;
+    if (stale && fields[*stale].type != FieldType::kString) scan.stale = {scan.metrics.size(), *stale};
     scan.query.fields.push_back(i);
     scan.metrics.push_back(std::move(metric));
   }
@@ -112,7 +123,7 @@ std::vector<std::string> MetricNames(const std::vector<KnownSeriesRef>& known,
   std::set<std::string> names;
   for (const KnownSeriesRef& series : known) {
     for (const Field& field : series->schema.fields) {
-      if (field.type == FieldType::kString) continue;
+      if (!IsMetric(field)) continue;
       std::string metric = MetricOf(series->schema, field);
       if (MatchName(matchers, metric)) names.insert(std::move(metric));
     }

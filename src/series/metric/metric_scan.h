@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +27,8 @@ struct MetricScan {
   SeriesSchema view;                 // as queries see it
   std::vector<std::string> metrics;  // of query.fields
   Query query;                       // tags and fields; times and limits are the caller's
+  // The place of the metric that may have ended, among `metrics`, and the field that says when.
+  std::optional<std::pair<size_t, size_t>> stale;
 };
 
 // Calls `take` for each series of `known` with metrics that the matchers of names let through, and that has no label

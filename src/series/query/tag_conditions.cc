@@ -78,8 +78,8 @@ void TagConditions::Narrow(const SeriesSchema& schema, Selection* selection) con
 bool TagConditions::Match(const std::vector<std::string>& tags) const {
   return std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
     const std::string& tag = tags[condition.tag];
-    const bool matches = condition.regex == nullptr ? condition.set.contains(tag)
-                                                    : re2::RE2::FullMatch(tag, *condition.regex);
+    const bool matches =
+        condition.regex == nullptr ? condition.set.contains(tag) : re2::RE2::FullMatch(tag, *condition.regex);
     return matches != condition.is_negated;
   });
 }

@@ -45,6 +45,8 @@ std::string_view ReasonOf(int code) {
       return "URI Too Long";
     case 415:
       return "Unsupported Media Type";
+    case 422:
+      return "Unprocessable Content";
     case 429:
       return "Too Many Requests";
     case 431:

@@ -114,6 +114,27 @@ def check_promtool():
     assert wrong.returncode != 0 and "parse error" in wrong.stderr, wrong
 
 
+# ---- the command line ----
+
+def check_command():
+    def ask(*arguments):
+        done = subprocess.run([os.environ["SONDE_BINARY"], "query", *arguments, "--endpoint", os.environ["SONDE_ADDRESS"]],
+                              check=False, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout, done.stderr
+
+    same(ask("api_load", "--time", str(START + 60), "--json"),
+         (0, '{"__name__":"api_load","instance":"a","time":"2023-11-14T22:14:20Z","value":0.4}\n', ""), "a JSON answer")
+    same(ask("sum by (job) (api_requests_total)", "--time", str(START + 60), "--range", "1m", "--step", "30s", "--format", "csv"),
+         (0, "job,time,value\nweb,2023-11-14T22:13:20Z,3\nweb,2023-11-14T22:13:50Z,6\nweb,2023-11-14T22:14:20Z,12\n", ""), "a range")
+    same(ask("-1 / 0", "--time", str(START), "--json")[1], '{"time":"2023-11-14T22:13:20Z","value":"-Inf"}\n', "an infinity")
+    same(ask("rate(api_load[1m])", "--time", str(START + 60))[2],
+         "sonde query: PromQL info: metric might not be a counter, name does not end in _total/_sum/_count/_bucket: \"api_load\" (1:6)\n", "an info")
+    same(ask("none_such"), (0, "", "sonde query: 0 series have a value then\n"), "nothing")
+    same(ask("up{"), (2, "", "sonde query: 1:4: parse error: unexpected end of input inside braces\n"), "what does not parse")
+    code, drawn, _ = ask("api_requests_total", "--time", str(START + 60), "--range", "1m", "--step", "1s", "--plot", "--color", "never")
+    assert code == 0 and "api_requests_total" in drawn and any("\u2800" < sign <= "\u28ff" for sign in drawn), drawn
+
+
 def main():
     check_grafana_on_an_empty_store()
     written = urllib.request.Request(f"{SONDE}/write?precision=s", data=LINES.encode(), method="POST")
@@ -122,6 +143,8 @@ def main():
     check_grafana()
     check_errors()
     subprocess.run([sys.argv[1], SONDE], check=True, timeout=120)
+    if "SONDE_BINARY" in os.environ:
+        check_command()
     has_promtool = shutil.which("promtool") is not None
     if has_promtool:
         check_promtool()

@@ -304,6 +304,10 @@ def whole_difference(theirs, ours, case):
         return None if same or "labels" in theirs["error"] else "error text"
     if theirs.get("printed") != ours.get("printed"):
         return "printed text"
+    if theirs.get("lines") != ours.get("lines"):
+        return "printed lines"
+    if theirs.get("samples") != ours.get("samples"):
+        return "samples"
     if theirs.get("type") != ours.get("type"):
         return "type"
     left = {json.dumps(one.get("labels") or {}, sort_keys=True): one for one in theirs.get("series") or []}

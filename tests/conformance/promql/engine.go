@@ -44,6 +44,8 @@ type outputLine struct {
 	Type     string       `json:"type,omitempty"`
 	Text     string       `json:"text,omitempty"` // of a string
 	Printed  string       `json:"printed,omitempty"`
+	Lines    string       `json:"lines,omitempty"`
+	Samples  int64        `json:"samples"` // that steps have used
 	Series   []seriesLine `json:"series,omitempty"`
 	Warnings []string     `json:"warnings,omitempty"`
 	Infos    []string     `json:"infos,omitempty"`
@@ -137,6 +139,7 @@ func answer(engine *promql.Engine, expressions parser.Parser, store *memory, lin
 	ctx := context.Background()
 	if expression, err := expressions.ParseExpr(line.Query); err == nil {
 		out.Printed = expression.String()
+		out.Lines = expression.Pretty(0)
 	}
 	if line.Step == 0 {
 		query, err = engine.NewInstantQuery(ctx, store, nil, line.Query, time.UnixMilli(line.Start))
@@ -154,6 +157,7 @@ func answer(engine *promql.Engine, expressions parser.Parser, store *memory, lin
 		out.Error = result.Err.Error()
 		return out
 	}
+	out.Samples = query.Stats().Samples.TotalSamples
 	out.Type = string(result.Value.Type())
 	switch value := result.Value.(type) {
 	case promql.Scalar:
