@@ -117,15 +117,16 @@ TEST(ServeSettings, TheEnvironmentSetsWhatItNames) {
 TEST(ServeSettings, TheListHasEachSettingWithItsValue) {
   ServeSettings settings;
   ASSERT_EQ(
-      Load("host: h\nport: 1\nhttp_port: 2\nno_http: true\nno_keyviz: true\ndata_dir: d\n"
-           "temporary: true\nstore: s\nmemory: 1GiB\ndurability: os\nlog_level: warn\nlog_format: json\n"
-           "log_file: l\nslow_ms: 7\ndrain_delay: 5s\ngrace: 1m\ninsecure_allow_remote: true\n"
-           "declared_series_only: true\npromql_experimental: true\nreads_per_second: 3\nwrites_per_second: 4\n"
-           "sql_dialect: production\nclusters: refuse\nstrict_instances: true\nundelete_days: 9\n"
-           "pitr_tables: t*\npitr_keep: 2h\nauth: "
-           "a\naudit_log: b\naudit: required\naudit_data: all\nallow_root: true\n"
-           "tls: {certificate: c, key: k, client_ca: e, require_client_certificate: true}\n",
-           &settings),
+      Load(
+          "host: h\nport: 1\nhttp_port: 2\nno_http: true\nno_keyviz: true\ndata_dir: d\n"
+          "temporary: true\nstore: s\nmemory: 1GiB\ndurability: os\nlog_level: warn\nlog_format: json\n"
+          "log_file: l\nslow_ms: 7\ndrain_delay: 5s\ngrace: 1m\ninsecure_allow_remote: true\n"
+          "declared_series_only: true\npromql_experimental: true\nreads_per_second: 3\nwrites_per_second: 4\n"
+          "sql_dialect: production\nclusters: refuse\nstrict_instances: true\nundelete_days: 9\n"
+          "pitr_tables: t*\npitr_keep: 2h\nauth: "
+          "a\naudit_log: b\naudit: required\naudit_data: all\nallow_root: true\n"
+          "tls: {certificate: c, key: k, client_ca: e, require_client_certificate: true}\n",
+          &settings),
       "");
   std::string text;
   for (const SettingLine& line : ListSettings(settings)) text += line.key + "=" + line.value + " ";
@@ -134,7 +135,8 @@ TEST(ServeSettings, TheListHasEachSettingWithItsValue) {
       "host=h port=1 http_port=2 no_http=true no_keyviz=true data_dir=d temporary=true "
       "store=s memory=1073741824 durability=os log_level=warn log_format=json log_file=l slow_ms=7 "
       "drain_delay=5s "
-      "grace=1m insecure_allow_remote=true declared_series_only=true promql_experimental=true reads_per_second=3 "
+      "grace=1m insecure_allow_remote=true declared_series_only=true promql_experimental=true "
+      "reads_per_second=3 "
       "writes_per_second=4 sql_dialect=production clusters=refuse strict_instances=true undelete_days=9 "
       "pitr_tables=t* pitr_keep=2h "
       "auth=a audit_log=b audit=required audit_data=all allow_root=true "
