@@ -36,8 +36,11 @@ bool HasSameLabels(const Matrix& rows) {
 absl::StatusOr<Matrix> Evaluator::CallOverRange(const Expression& node, size_t range_index) {
   const std::string_view name = node.function->name;
   const Expression& argument = *node.operands[range_index];
+  const int64_t used_before = context_->stats().samples_total;
   absl::StatusOr<std::vector<SampleSeries>> all = ReadRange(argument);
   if (!all.ok()) return all.status();
+  // Of a subquery, Prometheus counts what the windows take, and not what it was made of.
+  context_->stats().samples_total = used_before;
   std::vector<Row> parameters;
   for (size_t i = 0; i < node.operands.size(); ++i) {
     if (i == range_index) continue;
@@ -72,8 +75,7 @@ absl::StatusOr<Matrix> Evaluator::CallOverRange(const Expression& node, size_t r
       while (begin < end && series.times[begin] <= from) ++begin;
       if (begin == end) continue;
       const auto used = static_cast<int64_t>(end - begin);
-      // Of a subquery, the samples of the inner query count.
-      if (argument.kind == ExpressionKind::kRange) context_->stats().samples_total += used;
+      context_->stats().samples_total += used;
       if ((unchecked += used) >= kSamplesUnchecked) {
         unchecked = 0;
         if (absl::Status status = context_->Interrupted(); !status.ok()) return status;
