@@ -88,7 +88,7 @@ struct ServeSettings {
 };
 
 // The names of all settings, as the file has them; `tls` is a section of certificate, key, client_ca, require_client_certificate.
-inline constexpr std::array<std::string_view, 32> kSettingKeys = {"host",
+inline constexpr std::array<std::string_view, 33> kSettingKeys = {"host",
                                                                   "port",
                                                                   "http_port",
                                                                   "no_http",
