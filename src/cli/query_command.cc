@@ -185,7 +185,8 @@ int PrintPromql(const PromqlOptions& options, const promql::QueryAnswer& answer)
     return 0;
   }
   const std::vector<PromqlLine> lines = PromqlLinesOf(answer);
-  PrintPromqlLines(lines, series::ResultFormatOfName(options.format).value());
+  if (!lines.empty() || options.format != "table")
+    PrintPromqlLines(lines, series::ResultFormatOfName(options.format).value());
   if (options.plot.has_plot) DrawPromql(options, lines);
   std::cout.flush();
   if (lines.empty()) fmt::print(stderr, "sonde query: 0 series have a value then\n");

@@ -169,9 +169,12 @@ absl::StatusOr<Matrix> Evaluator::EvaluateCall(const Expression& node) {
   }
   for (size_t i = 0; i < node.operands.size(); ++i) {
     if (TypeOf(*node.operands[i]) != ValueType::kMatrix) continue;
-    // Prometheus has no window of a subquery that is evaluated once within a call that is not.
+    // Prometheus has no window of a subquery that is evaluated once within a call that is not, and counts its samples for each step.
     if (node.operands[i]->is_step_invariant) {
+      const int64_t before = context_->stats().samples_total;
       const auto all = ReadRange(*node.operands[i]);
+      context_->stats().samples_total +=
+          (context_->stats().samples_total - before) * static_cast<int64_t>(steps_ - 1);
       return all.ok() ? absl::StatusOr<Matrix>(Matrix()) : all.status();
     }
     return CallOverRange(node, i);
