@@ -12,7 +12,7 @@ namespace {
 constexpr double kClockRates = 1.05;
 // So many looks in the time of a lease: one may fail.
 constexpr int kLooksPerLease = 3;
-// Of one refresh: reading all records may take longer than the lease, but then they are mostly the same a moment later.
+// A refresh reads all records so often: one reading may take longer than the lease, but then the records are mostly the same a moment later.
 constexpr int kLooksMax = 3;
 
 }  // namespace

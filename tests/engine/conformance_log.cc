@@ -52,7 +52,7 @@ absl::Status PutLogged(Engine* engine, TableId table, std::string_view row_key, 
 }
 
 TEST_P(EngineConformance, AChangeIsLoggedInOneCommitWithIt) {
-  if (engine_->log() == nullptr) GTEST_SKIP() << "the engine has none";
+  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
   ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 100, {"one"}), absl::OkStatus());
   Put("a", "q", 1000, "unlogged");
   ASSERT_EQ(PutLogged(engine_.get(), kTable, "b", "2", 200, {"two", "", "tail"}), absl::OkStatus());
@@ -63,7 +63,7 @@ TEST_P(EngineConformance, AChangeIsLoggedInOneCommitWithIt) {
 }
 
 TEST_P(EngineConformance, PositionsAscendWhateverIsAskedFor) {
-  if (engine_->log() == nullptr) GTEST_SKIP() << "the engine has none";
+  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
   for (const int64_t position_min : {500, 0, 400, 501}) {
     ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", position_min, {"x"}), absl::OkStatus());
   }
@@ -71,7 +71,7 @@ TEST_P(EngineConformance, PositionsAscendWhateverIsAskedFor) {
 }
 
 TEST_P(EngineConformance, EveryRowOfABatchHasARecord) {
-  if (engine_->log() == nullptr) GTEST_SKIP() << "the engine has none";
+  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
   const std::vector<std::string> one = {"one"}, two = {"two"}, three = {"three"};
   const auto change = [](std::string_view row_key, std::string_view value,
                          const std::vector<std::string>& pieces) {
@@ -86,7 +86,7 @@ TEST_P(EngineConformance, EveryRowOfABatchHasARecord) {
 }
 
 TEST_P(EngineConformance, AnUpdateIsLoggedIfItChangesTheRow) {
-  if (engine_->log() == nullptr) GTEST_SKIP() << "the engine has none";
+  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
   const std::vector<std::string> pieces = {"update"};
   const auto update = [&](std::optional<RowDelta> delta) {
     return engine_->Update(kTable, "r", {},
@@ -108,7 +108,7 @@ TEST_P(EngineConformance, AnUpdateIsLoggedIfItChangesTheRow) {
 }
 
 TEST_P(EngineConformance, TheLogIsReadFromWhereOneLikes) {
-  if (engine_->log() == nullptr) GTEST_SKIP() << "the engine has none";
+  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
   for (const int64_t position : {10, 20, 30}) {
     ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", position, {"x", "y"}), absl::OkStatus());
   }
@@ -125,7 +125,7 @@ TEST_P(EngineConformance, TheLogIsReadFromWhereOneLikes) {
 }
 
 TEST_P(EngineConformance, TheFrontierKeepsLaterRecordsAboveIt) {
-  if (engine_->log() == nullptr) GTEST_SKIP() << "the engine has none";
+  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
   EXPECT_EQ(engine_->log()->FindEnd(kTable, RowRange::All(), 1000)->frontier, 1000);
   EXPECT_EQ(engine_->log()->FindEnd(kTable, RowRange::All(), 5)->frontier, 1000) << "it never goes back";
   EXPECT_EQ(engine_->log()->FindEnd(kTable, RowRange::All(), 5)->last_record, 0);
@@ -136,7 +136,7 @@ TEST_P(EngineConformance, TheFrontierKeepsLaterRecordsAboveIt) {
 }
 
 TEST_P(EngineConformance, TrimmingForgetsWhatIsBelow) {
-  if (engine_->log() == nullptr) GTEST_SKIP() << "the engine has none";
+  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
   for (const int64_t position : {10, 20, 30}) {
     ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", position, {"x", "y"}), absl::OkStatus());
   }
@@ -153,7 +153,7 @@ TEST_P(EngineConformance, TrimmingForgetsWhatIsBelow) {
 }
 
 TEST_P(EngineConformance, LogsOfTablesDoNotMeet) {
-  if (engine_->log() == nullptr) GTEST_SKIP() << "the engine has none";
+  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
   for (const TableId table : {6u, 8u, 0xFFFFFFFEu}) {
     ASSERT_EQ(engine_->CreateTable({.id = table}), absl::OkStatus());
     ASSERT_EQ(PutLogged(engine_.get(), table, "a", "1", table, {"x"}), absl::OkStatus());
@@ -173,7 +173,7 @@ TEST_P(EngineConformance, LogsOfTablesDoNotMeet) {
 }
 
 TEST_P(EngineConformance, DropsOfRowsAndFamiliesLeaveTheLog) {
-  if (engine_->log() == nullptr) GTEST_SKIP() << "the engine has none";
+  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
   ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 7, {"x"}), absl::OkStatus());
   ASSERT_EQ(engine_->DropRange(kTable, RowRange::All()), absl::OkStatus());
   ASSERT_EQ(engine_->DropFamily(kTable, kPlain), absl::OkStatus());
@@ -181,7 +181,7 @@ TEST_P(EngineConformance, DropsOfRowsAndFamiliesLeaveTheLog) {
 }
 
 TEST_P(PersistentEngineConformance, TheLogOutlivesARestart) {
-  if (engine_->log() == nullptr) GTEST_SKIP() << "the engine has none";
+  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
   ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 100, {"x"}), absl::OkStatus());
   ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "2", 200, {"y", "z"}), absl::OkStatus());
   ASSERT_EQ(engine_->log()->Trim(kTable, 200), absl::OkStatus());
@@ -196,7 +196,7 @@ TEST_P(PersistentEngineConformance, TheLogOutlivesARestart) {
 // Writers on a few rows, by batches and by read-modify-writes, while a reader follows the frontier: it sees
 // every record once and in order, and the last record of each row is the row's state.
 TEST_P(EngineConformance, WhoFollowsTheFrontierMissesNothing) {
-  if (engine_->log() == nullptr) GTEST_SKIP() << "the engine has none";
+  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
   constexpr int kWriters = 4;
   constexpr int kWrites = 300;
   constexpr int kRows = 5;

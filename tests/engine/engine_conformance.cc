@@ -11,6 +11,13 @@ void EngineConformance::SetUp() {
   under_test_ = GetParam().make(/*seed=*/1);
   engine_ = under_test_.open();
   ASSERT_NE(engine_, nullptr);
+  const bool is_partial = under_test_.is_partial;
+  ASSERT_EQ(engine_->log() == nullptr, is_partial);
+  ASSERT_EQ(engine_->range_sizes() == nullptr, is_partial);
+  if (under_test_.persistent) {
+    ASSERT_EQ(engine_->snapshots() == nullptr, is_partial);
+    ASSERT_EQ(under_test_.checkpoint == nullptr, is_partial);
+  }
   ASSERT_EQ(engine_->CreateTable({.id = kTable}), absl::OkStatus());
 }
 

@@ -154,7 +154,7 @@ void AddCompactCommand(CLI::App& app, int* exit_status) {
       "that\n"
       "are to settle are estimated from their bytes, within a factor of three or so; once more have settled, "
       "their\n"
-      "number stands alone.  What is printed to stdout is the result alone, also with --json.");
+      "number stands alone.  Stdout has the result alone, also with --json.");
   const auto flags = std::make_shared<CompactFlags>();
   compact->add_option("--data-dir", flags->data_dir, "the data directory")
       ->envname(kDataDirVariable)
