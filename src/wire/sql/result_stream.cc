@@ -114,6 +114,7 @@ absl::StatusOr<bool> ResultStream::FillFromSpool() {
   const bool is_published = execution_ == nullptr;
   batch.is_end = is_ended_ && !refused_.has_value() && spooled_->IsEnd(spooled_place_);
   if (batch.is_end || is_published) batch.token = TokenHere(batch.is_end);
+  if (batch.is_end) spooled_->NoteGivenWhole();
   return true;
 }
 

@@ -71,8 +71,15 @@ SpooledResults::~SpooledResults() {
   thread_.join();
 }
 
-absl::Status SpooledResults::IsFull() const {
+absl::Status SpooledResults::MakeRoom(SpooledResultRef* gone) {
   if (results_.size() < limits_.results_max) return absl::OkStatus();
+  for (auto each = results_.begin(); each != results_.end(); ++each) {
+    const SpooledResultRef& result = each->second.result;
+    if (result.use_count() > 1 || !result->is_given_whole_) continue;
+    *gone = result;
+    results_.erase(each);
+    return absl::OkStatus();
+  }
   return absl::ResourceExhaustedError(
       fmt::format("{} cannot be kept for resumption: {} others are; {} is the limit", kSpooler,
                   results_.size(), limits_.results_max));
@@ -83,8 +90,9 @@ absl::StatusOr<std::shared_ptr<SpooledResult>> SpooledResults::Begin() {
     return absl::ResourceExhaustedError(
         fmt::format("{} cannot be kept for resumption: there is no directory for it", kSpooler));
   }
+  SpooledResultRef gone;
   const absl::MutexLock lock(&mutex_);
-  if (absl::Status status = IsFull(); !status.ok()) return status;
+  if (absl::Status status = MakeRoom(&gone); !status.ok()) return status;
   std::string id;
   PutFixed64(&id, random_.Next());
   PutFixed64(&id, random_.Next());
@@ -94,8 +102,9 @@ absl::StatusOr<std::shared_ptr<SpooledResult>> SpooledResults::Begin() {
 }
 
 bool SpooledResults::Publish(SpooledResultRef result) {
+  SpooledResultRef gone;
   const absl::MutexLock lock(&mutex_);
-  if (!IsFull().ok()) return false;
+  if (!MakeRoom(&gone).ok()) return false;
   const std::string& id = result->id();
   results_.emplace(id, Entry{std::move(result)});
   return true;
@@ -112,6 +121,7 @@ absl::StatusOr<SpooledResultRef> SpooledResults::Find(const std::string& id) {
         limits_.begin_bytes, absl::FormatDuration(limits_.kept)));
   }
   found->second.unused_since.reset();
+  found->second.result->is_given_whole_ = false;  // whoever asks for it has not got all
   return found->second.result;
 }
 

@@ -6,7 +6,8 @@
 //   absl::StatusOr<SpooledResultRef> same = results.Find((*result)->id());
 //
 // Shape: a block of sql/spill/spill_file.h a batch: the number of its rows (varint), then its bytes (ProtoRows).
-// Ownership: whoever holds a result keeps it.  A published result that nobody holds stays for Limits::kept, then its file goes.
+// Ownership: whoever holds a result keeps it.  A published result that nobody holds stays for Limits::kept, then its file goes; one that
+//   was given whole goes earlier when results_max are there.
 //   Files have no names, so none outlives the server.
 // Threads: all functions of SpooledResults may be called at once, as may Read of a published result.
 // Errors: RESOURCE_EXHAUSTED: there are too many results, or the disk, all results, or one have no more room.  UNAVAILABLE: the
@@ -54,6 +55,8 @@ class SpooledResult {
   // The batch at `*place` (at first 0), which comes to stand at the next; false: there are no more.
   absl::StatusOr<bool> Read(int64_t* place, SpooledBatch* batch) const;
   bool IsEnd(int64_t place) const { return place >= end_; }
+  // All of it was given to its client.  It is still kept, but goes first when others want its place.
+  void NoteGivenWhole() const { is_given_whole_ = true; }
 
  private:
   friend class SpooledResults;
@@ -70,6 +73,7 @@ class SpooledResult {
   const std::string id_;
   const Bounds bounds_;
   const Tally tally_;
+  mutable std::atomic<bool> is_given_whole_ = false;
   int64_t told_bytes_ = 0;  // to the tally
   int64_t end_ = 0;         // behind the last whole batch
   sql::QuerySpill spill_;
@@ -111,7 +115,8 @@ class SpooledResults {
   void Run();
   // Takes out the results that nobody has held for long enough.
   std::vector<SpooledResultRef> Sweep(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status IsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // RESOURCE_EXHAUSTED: results_max are there, and none of them may go.  `gone`: what went, whose file takes a while to close.
+  absl::Status MakeRoom(SpooledResultRef* gone) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   sql::SpillSpace* const space_;
   const Limits limits_;

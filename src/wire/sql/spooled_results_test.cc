@@ -167,6 +167,27 @@ TEST_F(SpooledResultsTest, AreBoundedInNumberAndBytes) {
       absl::ResourceExhaustedError("The result cannot be kept for resumption: 2 others are; 2 is the limit"));
 }
 
+TEST_F(SpooledResultsTest, OneThatWasGivenWholeMakesRoomForAnother) {
+  SpooledResults results(&*space_, {.results_max = 2});
+  std::shared_ptr<SpooledResult> given = Make(&results, 3), broken = Make(&results, 3);
+  const std::string given_id = given->id(), broken_id = broken->id();
+  ASSERT_TRUE(results.Publish(given));
+  ASSERT_TRUE(results.Publish(broken));
+  given->NoteGivenWhole();
+  EXPECT_FALSE(results.Begin().ok()) << "somebody reads it";
+  given.reset();
+  broken.reset();
+  EXPECT_TRUE(results.Find(given_id).ok()) << "it is kept while nobody wants its place";
+  EXPECT_FALSE(results.Begin().ok()) << "whoever asked for it has not got all of it";
+  (*results.Find(given_id))->NoteGivenWhole();
+  const auto next = results.Begin();
+  ASSERT_TRUE(next.ok()) << next.status();
+  ASSERT_TRUE((*next)->Append(BatchOf(1)).ok());
+  EXPECT_TRUE(results.Publish(*next));
+  EXPECT_EQ(results.Find(given_id).status().code(), absl::StatusCode::kAborted);
+  EXPECT_TRUE(results.Find(broken_id).ok()) << "its client may come back";
+}
+
 TEST_F(SpooledResultsTest, AFullDiskIsAnError) {
   sql::SpillSpace full(directory_, {.free_percent_min = 100, .free_bytes_max = int64_t{1} << 60});
   SpooledResults results(&full, {});
