@@ -55,6 +55,22 @@ void Annotations::InformOfFalls(Range place, int64_t time_millis, double least, 
   falls.difference = std::max(falls.difference, difference);
 }
 
+void Annotations::Add(const Annotations& later) {
+  for (const auto& [text, place] : later.warnings_) warnings_.insert_or_assign(text, place);
+  for (const auto& [text, place] : later.infos_) infos_.insert_or_assign(text, place);
+  for (const auto& [start, falls] : later.falls_) {
+    const auto [at, is_new] = falls_.try_emplace(start, falls);
+    if (is_new) continue;
+    Falls& joined = at->second;
+    joined.count += falls.count + 1;  // the first of `later` is one more here
+    joined.from_millis = std::min(joined.from_millis, falls.from_millis);
+    joined.to_millis = std::max(joined.to_millis, falls.to_millis);
+    joined.least = std::min(joined.least, falls.least);
+    joined.most = std::max(joined.most, falls.most);
+    joined.difference = std::max(joined.difference, falls.difference);
+  }
+}
+
 std::vector<std::string> Annotations::Warnings(std::string_view query) const {
   return Texts(warnings_, query);
 }

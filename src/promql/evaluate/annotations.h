@@ -19,6 +19,9 @@ class Annotations {
   // Buckets that fell: joined over the samples of one place.
   void InformOfFalls(Range place, int64_t time_millis, double least, double most, double difference);
 
+  // As if all of `later` were told now.
+  void Add(const Annotations& later);
+
   std::vector<std::string> Warnings(std::string_view query) const;
   std::vector<std::string> Infos(std::string_view query) const;
 

@@ -240,6 +240,36 @@ TEST_F(EngineTest, BoundsSamplesAndEndsWhenInterrupted) {
   EXPECT_EQ(Text("up + up + up + up + up + up", settings), "too many bytes");
 }
 
+// Answers, infos and counts do not depend on how many threads there are.
+TEST_F(EngineTest, IdleWorkersChangeNothing) {
+  for (int i = 0; i < 500; ++i) {
+    std::vector<double> values;
+    for (int sample = 0; sample < 1'000; ++sample) values.push_back((sample * (i + 7)) % 91);
+    source_.Add({{"__name__", i % 3 == 0 ? "many_total" : "many"}, {"i", fmt::format("{:03}", i)}}, values);
+  }
+  IdleWorkers workers(4);
+  EvaluateSettings settings;
+  settings.end_millis = 60'000'000;
+  settings.step_millis = 600'000;
+  for (const std::string text :
+       {"rate(many[30m])", "quantile_over_time(many_total[1h], 2)", "quantile_over_time(2, many_total[1h])",
+        "sum(max_over_time({__name__=~\"many.*\", i=\"007\"}[10m]))", "rate({__name__=~\"many.*\"}[30m])",
+        "count(last_over_time({__name__=~\"many.*\"}[5m]))", "absent_over_time(many[5m])"}) {
+    settings.idle_workers = nullptr;
+    const auto alone = Run(text, settings);
+    const std::string expected = Text(text, settings);
+    settings.idle_workers = &workers;
+    EXPECT_EQ(Text(text, settings), expected) << text;
+    if (!alone.ok()) continue;
+    const auto shared = Run(text, settings);
+    ASSERT_TRUE(shared.ok()) << shared.status();
+    EXPECT_EQ(shared->stats.samples_total, alone->stats.samples_total) << text;
+    EXPECT_EQ(shared->stats.samples_peak, alone->stats.samples_peak) << text;
+  }
+  settings.interrupted = [] { return absl::CancelledError("the caller has gone"); };
+  EXPECT_TRUE(absl::IsCancelled(Run("rate(many[30m])", settings).status()));
+}
+
 TEST_F(EngineTest, RefusesRangesOfRanges) {
   EvaluateSettings settings;
   settings.step_millis = 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,7 +94,13 @@ class Evaluator {
 
   // Calls (calls.cc, range_calls.cc, label_calls.cc, histograms.cc).
   absl::StatusOr<Matrix> EvaluateCall(const Expression& node);
+  struct RangeCall;
+  struct WindowRows;
   absl::StatusOr<Matrix> CallOverRange(const Expression& node, size_t range_index);
+  // Of series in their order; the idle workers help where there are many.
+  absl::StatusOr<Matrix> CallOverWindows(const RangeCall& call, std::vector<SampleSeries> all);
+  // Called by several threads at once.
+  absl::Status DoWindows(const RangeCall& call, std::span<SampleSeries> all, WindowRows* made) const;
   absl::StatusOr<Matrix> CallOverVectors(const Expression& node);
   absl::StatusOr<Matrix> CallOfTime(const Expression& node);
   absl::StatusOr<Matrix> AbsentOverTime(const Expression& node, const Matrix& rows);

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "absl/status/status.h"
+#include "work/idle_workers.h"
 
 namespace sonde::promql {
 
@@ -16,10 +17,11 @@ struct EvaluateSettings {
   int64_t subquery_step_millis = 60'000;  // of [R:]
   // Values that are in memory at once.
   int64_t samples_max = 50'000'000;
-  // Asked again and again; an error ends the query with it.
+  // Asked again and again, by several threads at once where there are idle workers; an error ends the query with it.
   std::function<absl::Status()> interrupted;
   // Told how many more bytes are held than ever before; an error ends the query.
   std::function<absl::Status(int64_t)> hold;
+  IdleWorkers* idle_workers = nullptr;  // null: one thread does all
 };
 
 struct QueryStats {

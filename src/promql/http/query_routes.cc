@@ -114,6 +114,7 @@ class QueryRun {
     settings_.samples_max = kQuerySamplesMax;
     settings_.interrupted = read.interrupted;
     settings_.hold = read.hold;
+    settings_.idle_workers = read.idle_workers;
     series::SeriesSamples samples(std::move(known), std::move(read), tables);
     const absl::Time began = absl::Now();
     absl::StatusOr<QueryAnswer> answer = EvaluateQuery(asked_.tree.get(), settings_, &samples);
