@@ -75,9 +75,27 @@ void SetSeries(const RemoteSeries& from, v1::TimeSeries* series) {
 constexpr uint32_t kLabels = 1, kSamples = 2, kName = 1, kValue = 2, kSampleValue = 1, kSampleTimestamp = 2;
 struct FieldsOfVersion {
   uint32_t symbols, series, histograms, exemplars;  // symbols: 0, there are none
+  uint32_t metadata;                                // 1.0: of the request; 2.0: of a series
+  uint32_t type, family, help, unit;                // of metadata; family: 0, there is none
 };
-constexpr FieldsOfVersion kFields1{.symbols = 0, .series = 1, .histograms = 4, .exemplars = 3};
-constexpr FieldsOfVersion kFields2{.symbols = 4, .series = 5, .histograms = 3, .exemplars = 4};
+constexpr FieldsOfVersion kFields1{.symbols = 0,
+                                   .series = 1,
+                                   .histograms = 4,
+                                   .exemplars = 3,
+                                   .metadata = 3,
+                                   .type = 1,
+                                   .family = 2,
+                                   .help = 4,
+                                   .unit = 5};
+constexpr FieldsOfVersion kFields2{.symbols = 4,
+                                   .series = 5,
+                                   .histograms = 3,
+                                   .exemplars = 4,
+                                   .metadata = 5,
+                                   .type = 1,
+                                   .family = 0,
+                                   .help = 3,
+                                   .unit = 4};
 
 // A field of a message, as it lies in the bytes.
 struct WireField {
@@ -148,11 +166,12 @@ class WriteReader {
   // All symbols, which may lie behind the series.
   absl::Status FindSymbols(std::string_view message);
   // `take`: null, to look whether all is right.
-  absl::Status Read(std::string_view message, const TakeSeries* take);
+  absl::Status Read(std::string_view message, const TakeSeries* take, const TakeMetadata* metadata = nullptr);
   const RemoteCounts& counts() const { return counts_; }
 
  private:
-  absl::Status ReadSeries(std::string_view series, const TakeSeries* take);
+  absl::Status ReadSeries(std::string_view series, const TakeSeries* take, const TakeMetadata* metadata);
+  absl::Status ReadMetadata(std::string_view bytes, RemoteMetadata* metadata) const;
   absl::Status AddLabel(std::string_view bytes);
   absl::Status AddReference(uint64_t symbol);
 
@@ -178,11 +197,17 @@ absl::Status WriteReader::FindSymbols(std::string_view message) {
   return is_message ? absl::OkStatus() : NotAMessage();
 }
 
-absl::Status WriteReader::Read(std::string_view message, const TakeSeries* take) {
+absl::Status WriteReader::Read(std::string_view message, const TakeSeries* take,
+                               const TakeMetadata* metadata) {
   counts_ = {};
   absl::Status status;
   const bool is_message = ForEachField(message, [&](const WireField& field) {
-    if (field.IsBytes(fields_.series)) status = ReadSeries(field.bytes, take);
+    if (field.IsBytes(fields_.series)) status = ReadSeries(field.bytes, take, metadata);
+    if (fields_.symbols == 0 && field.IsBytes(fields_.metadata)) {
+      RemoteMetadata read;
+      status = ReadMetadata(field.bytes, &read);
+      if (status.ok() && metadata != nullptr && *metadata) (*metadata)({}, read);
+    }
     return status.ok();
   });
   return is_message || !status.ok() ? status : NotAMessage();
@@ -213,9 +238,43 @@ absl::Status WriteReader::AddReference(uint64_t symbol) {
   return absl::OkStatus();
 }
 
-absl::Status WriteReader::ReadSeries(std::string_view series, const TakeSeries* take) {
+absl::Status WriteReader::ReadMetadata(std::string_view bytes, RemoteMetadata* metadata) const {
+  absl::Status status;
+  // A text of 1.0, or a place among the symbols.
+  const auto read_text = [&](const WireField& field, std::string_view* text) {
+    if (fields_.symbols == 0) {
+      *text = field.bytes;
+    } else if (field.value < symbols_.size()) {
+      *text = symbols_[field.value];
+    } else {
+      status = absl::InvalidArgumentError(fmt::format(
+          "the metadata of a metric names symbol {}; there are {}", field.value, symbols_.size()));
+    }
+  };
+  const bool is_message = ForEachField(bytes, [&](const WireField& field) {
+    const bool is_text = field.type == (fields_.symbols == 0 ? WireFormatLite::WIRETYPE_LENGTH_DELIMITED
+                                                             : WireFormatLite::WIRETYPE_VARINT);
+    if (field.number == fields_.type && field.type == WireFormatLite::WIRETYPE_VARINT) {
+      metadata->type = field.value;
+    } else if (is_text && field.number == fields_.family && fields_.family != 0) {
+      metadata->family = field.bytes;
+    } else if (is_text && field.number == fields_.help) {
+      read_text(field, &metadata->help);
+    } else if (is_text && field.number == fields_.unit) {
+      read_text(field, &metadata->unit);
+    }
+    return status.ok();
+  });
+  if (!status.ok()) return status;
+  return is_message ? absl::OkStatus() : NotAMessage();
+}
+
+absl::Status WriteReader::ReadSeries(std::string_view series, const TakeSeries* take,
+                                     const TakeMetadata* metadata) {
   labels_.clear();
   has_name_ = false;
+  RemoteMetadata about;
+  bool has_metadata = false;
   absl::Status status;
   const bool is_message = ForEachField(series, [&](const WireField& field) {
     if (fields_.symbols == 0 && field.IsBytes(kLabels)) {
@@ -238,6 +297,9 @@ absl::Status WriteReader::ReadSeries(std::string_view series, const TakeSeries* 
       ++counts_.histograms;
     } else if (field.IsBytes(fields_.exemplars)) {
       ++counts_.exemplars;
+    } else if (fields_.symbols != 0 && field.IsBytes(fields_.metadata)) {
+      status = ReadMetadata(field.bytes, &about);
+      has_metadata = true;
     }
     if (labels_.size() > kRemoteLabelsMax) {
       status = absl::InvalidArgumentError(
@@ -251,6 +313,7 @@ absl::Status WriteReader::ReadSeries(std::string_view series, const TakeSeries* 
     return absl::InvalidArgumentError(
         fmt::format("a series has {} places of labels; allowed: an even number", 2 * labels_.size() - 1));
   }
+  if (has_metadata && metadata != nullptr && *metadata) (*metadata)(labels_, about);
   return take == nullptr ? absl::OkStatus() : (*take)(labels_, RemoteSamples(series));
 }
 
@@ -280,12 +343,12 @@ absl::StatusOr<size_t> UnpackedBytes(std::string_view packed) {
 
 absl::StatusOr<std::string> UnpackWrite(std::string_view packed) { return Unpack(packed, kRemoteBytesMax); }
 
-absl::StatusOr<RemoteCounts> ReadWrite(std::string_view message, WriteVersion version,
-                                       const TakeSeries& take) {
+absl::StatusOr<RemoteCounts> ReadWrite(std::string_view message, WriteVersion version, const TakeSeries& take,
+                                       const TakeMetadata& metadata) {
   WriteReader reader(version);
   absl::Status status = reader.FindSymbols(message);
   if (status.ok()) status = reader.Read(message, nullptr);
-  if (status.ok()) status = reader.Read(message, &take);
+  if (status.ok()) status = reader.Read(message, &take, &metadata);
   if (!status.ok()) return status;
   return reader.counts();
 }

@@ -8,6 +8,7 @@
 // something than is allowed; RESOURCE_EXHAUSTED: too many bytes when unpacked.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -58,19 +59,32 @@ struct RemoteCounts {
   int64_t exemplars = 0;
 };
 
+// What a sender says about a metric.  Views of the message.
+struct RemoteMetadata {
+  std::string_view
+      family;  // 1.0: the metric, without _bucket, _sum and _count.  2.0: empty, it is about the series at hand.
+  uint64_t type = 0;  // by its number: an index into kMetricTypes, or beyond them
+  std::string_view help;
+  std::string_view unit;
+};
+inline constexpr std::array<std::string_view, 8> kMetricTypes = {
+    "unknown", "counter", "gauge", "histogram", "gaugehistogram", "summary", "info", "stateset"};
+
 // Views of the message.
 using RemoteLabels = std::vector<std::pair<std::string_view, std::string_view>>;
 // An error ends the reading.
 using TakeSeries = std::function<absl::Status(const RemoteLabels& labels, RemoteSamples samples)>;
+// `labels`: of 2.0, of the series that it stands in; of 1.0 there are none.
+using TakeMetadata = std::function<void(const RemoteLabels& labels, const RemoteMetadata& metadata)>;
 
 // How many bytes a body says that it has when it is unpacked.
 absl::StatusOr<size_t> UnpackedBytes(std::string_view packed);
 // The message that is in a body of a write.
 absl::StatusOr<std::string> UnpackWrite(std::string_view packed);
 // Gives all series of an unpacked write, in order; none of a message that is not whole and right.  Holds the
-// labels of one series at a time, and a view of each symbol.
-absl::StatusOr<RemoteCounts> ReadWrite(std::string_view message, WriteVersion version,
-                                       const TakeSeries& take);
+// labels of one series at a time, and a view of each symbol.  `metadata`: null: what is said about metrics is passed over.
+absl::StatusOr<RemoteCounts> ReadWrite(std::string_view message, WriteVersion version, const TakeSeries& take,
+                                       const TakeMetadata& metadata = nullptr);
 std::string EncodeWrite(const std::vector<RemoteSeries>& series, WriteVersion version);
 
 struct RemoteMatcher {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -239,6 +240,33 @@ TEST_F(PrometheusApiTest, SeesWhereASeriesHasEnded) {
       fixture_.Call("POST", "/api/v1/read", prometheus::EncodeRead({{0, 2'000'000, {name}}})).body);
   EXPECT_EQ((*read)[0][0].samples.size(), 5);
   EXPECT_TRUE(IsStale((*read)[0][0].samples[2].value));
+}
+
+// NaN and infinities are values; a series may begin with one.
+TEST_F(PrometheusApiTest, KeepsValuesThatAreNoNumbers) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double mark = std::bit_cast<double>(kStaleBits);
+  const std::string write = prometheus::EncodeWrite(
+      {{{{"__name__", "odd"}, {"job", "x"}},
+        {{nan, 1'000'000}, {infinite, 1'015'000}, {-infinite, 1'030'000}, {4, 1'045'000}, {mark, 1'060'000}}},
+       {{{"__name__", "none"}}, {{nan, 1'000'000}}}},
+      prometheus::WriteVersion::k1);
+  const std::map<std::string, std::string> headers = {{"content-encoding", "snappy"},
+                                                      {"content-type", "application/x-protobuf"}};
+  EXPECT_EQ(fixture_.Call("POST", "/api/v1/write", write, headers).code, 204);
+  EXPECT_EQ(DataOf(Get("query?query=odd[2m]&time=1060")),
+            R"({"result":[{"metric":{"__name__":"odd","job":"x"},"values":[[1000,"NaN"],[1015,"+Inf"],)"
+            R"([1030,"-Inf"],[1045,"4"]]}],"resultType":"matrix"})");
+  EXPECT_EQ(DataOf(Get("query?query=odd&time=1060")), R"({"result":[],"resultType":"vector"})");
+  EXPECT_EQ(DataOf(Get("query?query=none&time=1060")),
+            R"({"result":[{"metric":{"__name__":"none"},"value":[1060,"NaN"]}],"resultType":"vector"})");
+  EXPECT_EQ(DataOf(Post("series", "match%5B%5D=none")), R"([{"__name__":"none"}])");
+  const prometheus::RemoteMatcher name{prometheus::RemoteMatcher::Type::kEqual, "__name__", "odd"};
+  const auto read = prometheus::DecodeReadResponse(
+      fixture_.Call("POST", "/api/v1/read", prometheus::EncodeRead({{0, 2'000'000, {name}}})).body);
+  EXPECT_EQ((*read)[0][0].samples.size(), 5);
+  EXPECT_EQ((*read)[0][0].samples[2].value, -infinite);
 }
 
 // A declared series has no marks unless it declares their field.

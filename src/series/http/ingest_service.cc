@@ -19,6 +19,7 @@ IngestService::IngestService(std::unique_ptr<TableAccess> tables, const Clock* c
       clock_(clock),
       settings_(settings),
       declarations_(tables_.get(), clock),
+      metadata_(tables_.get()),
       refresher_(tables_.get(), clock),
       admission_("requests over HTTP", {kIngestRequestsMax, settings.bytes_under_way_max}) {}
 

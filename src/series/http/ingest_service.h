@@ -17,6 +17,7 @@
 #include "base/admission.h"
 #include "base/clock.h"
 #include "model/table_access.h"
+#include "series/http/metric_metadata.h"
 #include "series/http/point_counts.h"
 #include "series/input/ingest_batch.h"
 #include "series/known/declarations.h"
@@ -61,6 +62,7 @@ class IngestService {
   // For what this request asks.
   std::shared_ptr<TableAccess> TablesFor(const HttpRequest& request);
   Declarations& declarations() { return declarations_; }
+  MetadataStore& metadata() { return metadata_; }
   RollupRefresher& refresher() { return refresher_; }
   const Clock& clock() const { return *clock_; }
   PointCounts* points() { return &points_; }
@@ -85,6 +87,7 @@ class IngestService {
   const Clock* const clock_;
   const Settings settings_;
   Declarations declarations_;
+  MetadataStore metadata_;
   RollupRefresher refresher_;
   Admission admission_;
   PointCounts points_;

@@ -1,16 +1,11 @@
 // Prometheus remote write (1.0 and 2.0) at /api/v1/write, remote read at /api/v1/read.
 //
-// A metric is a series with the one field `value`; __name__ names it.  The NaN by which Prometheus says that a series has ended
-// becomes a point of the field kStaleField, where the series is open or has that field.  Other NaN and infinities are
-// passed over: no series has them.  Native histograms are refused,
-// and the samples beside them are written; the headers X-Prometheus-Remote-Write-...-Written of 2.0 say how
-// many.
+// Samples become points as sample_write.h says, and what is said about metrics is kept (metric_metadata.h).  Native histograms are
+// refused, and the samples beside them are written; the headers X-Prometheus-Remote-Write-...-Written of 2.0 say how many.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,12 +14,12 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "base/bytes.h"
 #include "prometheus/remote_messages.h"
-#include "promql/evaluate/samples.h"
 #include "series/http/ingest_service.h"
+#include "series/http/metric_metadata.h"
 #include "series/http/prometheus_read.h"
 #include "series/http/query_memory.h"
+#include "series/http/sample_write.h"
 #include "series/schema/status_text.h"
 
 namespace sonde::series {
@@ -32,14 +27,14 @@ namespace {
 
 using prometheus::RemoteCounts;
 using prometheus::RemoteLabels;
+using prometheus::RemoteMetadata;
 using prometheus::RemoteSample;
 using prometheus::RemoteSamples;
 using prometheus::RemoteSeries;
 using prometheus::WriteVersion;
 
 constexpr char kSnappy[] = "snappy";
-constexpr size_t kNumberBytesMax = 32;
-constexpr int kSampleProblemsShownMax = 10;
+constexpr size_t kSampleProblemsShownMax = 10;
 
 // Prometheus logs what is said here, and tries again after 5xx only.
 void Answer(int code, const std::string& text, HttpResponse* response) {
@@ -61,123 +56,61 @@ void AnswerError(const absl::Status& status, HttpResponse* response) {
   }
 }
 
-class SampleWrite {
+// A write that was unpacked.
+class RemoteWrite {
  public:
-  explicit SampleWrite(IngestService* service)
-      : declarations_(&service->declarations()),
-        batch_(&service->declarations(), &service->tables(), service->ingest_settings(),
-               &service->refresher()),
-        tally_(service->points(), kSenderPrometheus) {}
+  explicit RemoteWrite(IngestService* service)
+      : service_(service), samples_(service, kSenderPrometheus, [this](const std::string& why) {
+          if (problems_.size() < kSampleProblemsShownMax) problems_.push_back(why);
+        }) {}
 
-  // `message`: unpacked.
   absl::StatusOr<RemoteCounts> Run(std::string_view message, WriteVersion version) {
-    fields_ = {{kMetricField, LineValueType::kFloat, {}}};
     absl::StatusOr<RemoteCounts> counts = prometheus::ReadWrite(
         message, version,
-        [this](const RemoteLabels& labels, RemoteSamples samples) { return AddSeries(labels, samples); });
+        [this](const RemoteLabels& labels, RemoteSamples samples) { return AddSeries(labels, samples); },
+        [this](const RemoteLabels& labels, const RemoteMetadata& metadata) {
+          AddMetadata(labels, metadata);
+        });
     if (!counts.ok()) return counts;
-    if (absl::Status status = Flush(); !status.ok()) return status;
-    tally_.Refuse(PointCounts::Refusal::kHistogram, static_cast<uint64_t>(counts->histograms));
+    if (absl::Status status = samples_.Flush(); !status.ok()) return status;
+    samples_.tally().Refuse(PointCounts::Refusal::kHistogram, static_cast<uint64_t>(counts->histograms));
+    if (absl::Status status = service_->metadata().Keep(std::move(metadata_)); !status.ok()) return status;
     return counts;
   }
 
-  int64_t written() const { return batch_.points(); }
-  int64_t refused() const { return refused_; }
+  int64_t written() const { return samples_.written(); }
+  int64_t refused() const { return samples_.refused(); }
   std::string Problems() const {
-    return fmt::format("{} samples were refused: {}", refused_, fmt::join(problems_, "; "));
+    return fmt::format("{} samples were refused: {}", refused(), fmt::join(problems_, "; "));
   }
 
  private:
   absl::Status AddSeries(const RemoteLabels& labels, RemoteSamples samples) {
-    IngestPoint point;
-    labels_.clear();
-    identity_.clear();
-    int names = 0;
-    for (const auto& [name, value] : labels) {
-      if (name == kNameLabel) {
-        point.series = value;
-        ++names;
-      } else {
-        labels_.emplace_back(name, value);
-      }
-      identity_.append(name).append(1, '\0').append(value).append(1, '\0');
-    }
-    point.labels = &labels_;
-    point.fields = &fields_;
-    is_identity_kept_ = false;
+    samples_.Begin(labels);
     for (RemoteSample sample; samples.Next(&sample);) {
-      if (point.series.empty() || names > 1) {
-        Refuse(PointCounts::Refusal::kUnreadable,
-               point.series.empty() ? "a series without __name__" : "a series with more than one __name__");
-      } else if (absl::Status status = AddSample(sample, &point); !status.ok()) {
+      if (absl::Status status = samples_.Add(sample.timestamp_millis, sample.value); !status.ok())
         return status;
-      }
     }
     return absl::OkStatus();
   }
 
-  absl::Status AddSample(const RemoteSample& sample, IngestPoint* point) {
-    const bool is_mark = promql::IsStale(sample.value);
-    if (is_mark ? !TakesMarks(point->series) : !std::isfinite(sample.value)) return absl::OkStatus();
-    if (!std::exchange(is_identity_kept_, true)) point->identity = identities_.emplace_back(identity_);
-    char digits[kNumberBytesMax];
-    const auto [end, error] = std::to_chars(digits, digits + kNumberBytesMax, sample.value);
-    fields_[0] = {kMetricField, LineValueType::kFloat, {digits, static_cast<size_t>(end - digits)}};
-    if (is_mark) fields_[0] = {kStaleField, LineValueType::kInt, "1"};
-    const absl::Status status = Add(sample.timestamp_millis, point);
-    if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
-        absl::IsResourceExhausted(status)) {
-      Refuse(PointCounts::RefusalOf(status),
-             fmt::format("{}: {}", Printable(point->series), TextOfStatus(status)));
-    } else if (!status.ok()) {
-      return status;
+  void AddMetadata(const RemoteLabels& labels, const RemoteMetadata& from) {
+    const std::string_view type =
+        prometheus::kMetricTypes[from.type < prometheus::kMetricTypes.size() ? from.type : 0];
+    std::string metric(from.family);
+    for (const auto& [name, value] : labels) {
+      if (name == kNameLabel) metric = FamilyOf(value, type);
     }
-    return batch_.IsFull() ? Flush() : absl::OkStatus();
+    if (from.type == 0 && from.help.empty() && from.unit.empty()) return;  // nothing is said
+    if (metadata_.size() >= kMetricsWithMetadataMax) return;
+    metadata_[std::move(metric)] = {std::string(type), std::string(from.help.substr(0, kHelpBytesMax + 1)),
+                                    std::string(from.unit.substr(0, kUnitBytesMax + 1))};
   }
 
-  // A mark opens no series, and no declaration is asked for what it does not have.
-  bool TakesMarks(std::string_view series) {
-    const KnownSeriesRef known = declarations_->Find(series);
-    if (known == nullptr || known->is_open()) return known != nullptr;
-    return std::any_of(known->schema.fields.begin(), known->schema.fields.end(),
-                       [](const Field& field) { return field.name == kStaleField; });
-  }
-
-  absl::Status Flush() {
-    absl::Status status = batch_.Flush();
-    if (status.ok()) tally_.Commit();
-    identities_.clear();
-    is_identity_kept_ = false;
-    return status;
-  }
-
-  absl::Status Add(int64_t timestamp_millis, IngestPoint* point) {
-    if (timestamp_millis < kTimeBeginMicros / 1'000 || timestamp_millis >= kTimeEndMicros / 1'000) {
-      return absl::InvalidArgumentError(
-          fmt::format("time {} in ms since 1970; allowed: the years 0001 to 9999", timestamp_millis));
-    }
-    point->time_micros = timestamp_millis * 1'000;
-    absl::Status status = batch_.Add(*point);
-    if (status.ok()) tally_.Add(point->series, point->time_micros);
-    return status;
-  }
-
-  void Refuse(PointCounts::Refusal kind, std::string why) {
-    ++refused_;
-    tally_.Refuse(kind);
-    if (problems_.size() < kSampleProblemsShownMax) problems_.push_back(std::move(why));
-  }
-
-  Declarations* const declarations_;
-  IngestBatch batch_;
-  PointTally tally_;
-  std::string identity_;                // of the series at hand
-  std::deque<std::string> identities_;  // until the flush
-  bool is_identity_kept_ = false;       // ... among these
-  std::vector<std::pair<std::string_view, std::string_view>> labels_;
-  std::vector<LineField> fields_;
-  int64_t refused_ = 0;
+  IngestService* const service_;
   std::vector<std::string> problems_;
+  SampleWrite samples_;
+  std::map<std::string, MetricMetadata> metadata_;
 };
 
 // Nothing: a content type that is not spoken.
@@ -227,7 +160,7 @@ absl::Status Write(IngestService* service, const HttpRequest& request, HttpBody*
     AnswerError(message.status(), response);
     return absl::OkStatus();
   }
-  SampleWrite samples(service);
+  RemoteWrite samples(service);
   const absl::StatusOr<RemoteCounts> counts = samples.Run(*message, *version);
   if (!counts.ok()) {
     AnswerError(counts.status(), response);

@@ -357,7 +357,7 @@ TEST(SeriesHttp, PrometheusWritesAndReadsBack) {
     EXPECT_EQ(written.code, 204) << written.body;
     if (is_second) {
       EXPECT_THAT(written.headers, testing::Contains(std::pair<std::string, std::string>(
-                                       "X-Prometheus-Remote-Write-Samples-Written", "4")));
+                                       "X-Prometheus-Remote-Write-Samples-Written", "5")));
     }
   }
   EXPECT_EQ(fixture.Call("POST", "/api/v1/write", "x", {{"content-type", "text/plain"}}).code, 415);
@@ -368,7 +368,7 @@ TEST(SeriesHttp, PrometheusWritesAndReadsBack) {
   };
   using Texts = std::vector<std::string>;
   using Type = RemoteMatcher::Type;
-  const std::string up_a = "__name__=up instance=a:1 job=node 1@1000 0@2000 ";
+  const std::string up_a = "__name__=up instance=a:1 job=node 1@1000 0@2000 nan@3000 ";
   const std::string up_b = "__name__=up extra=x instance=b:1 job=node 1@1500 ";
   EXPECT_EQ(read({{Type::kEqual, "__name__", "up"}}), (Texts{up_b, up_a}));
   EXPECT_EQ(read({{Type::kEqual, "__name__", "up"}, {Type::kEqual, "instance", "a:1"}}), Texts{up_a});

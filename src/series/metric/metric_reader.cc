@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +14,8 @@
 #include "rows/aggregate.h"
 #include "rows/batch.h"
 #include "rows/value.h"
+#include "series/metric/metric_batch.h"
+#include "series/metric/metric_mark.h"
 #include "series/metric/metric_scan.h"
 #include "series/query/query.h"
 
@@ -23,34 +24,6 @@ namespace {
 
 using promql::Labels;
 using promql::SampleSeries;
-
-std::string_view TagOf(const ColumnView& column, size_t row) {
-  return column.IsThere(row) ? column.bytes()[column.PlaceOf(row)] : std::string_view();
-}
-
-// The first row from `begin` on with other tags.
-size_t EndOfTags(const rows::Batch& batch, size_t tags, size_t begin) {
-  size_t end = batch.rows;
-  for (size_t tag = 0; tag < tags; ++tag) {
-    const ColumnView& column = batch.columns[tag];
-    if (column.is_constant()) continue;
-    size_t row = begin + 1;
-    while (row < end && TagOf(column, row) == TagOf(column, begin)) ++row;
-    end = row;
-  }
-  return end;
-}
-
-Labels LabelsOf(const MetricScan& scan, size_t metric, const rows::Batch& batch, size_t row) {
-  Labels labels = {{kNameLabel, scan.metrics[metric]}};
-  for (size_t tag = 0; tag < scan.view.tags.size(); ++tag) {
-    const std::string& name = scan.view.tags[tag].name;
-    const std::string_view value = TagOf(batch.columns[tag], row);
-    if (!value.empty() && name != kNameLabel) labels.emplace_back(name, value);
-  }
-  std::sort(labels.begin(), labels.end());
-  return labels;
-}
 
 int64_t BytesOf(const Labels& labels) {
   size_t bytes = sizeof(Labels);
@@ -63,18 +36,6 @@ absl::Status TooManySeries(int64_t series_max) {
   return absl::ResourceExhaustedError(
       fmt::format("the query selects more than {} series; ask for a shorter time or add conditions on labels",
                   series_max));
-}
-
-// What is the same for all series that are asked.
-void Prepare(const MetricRead& read, Query* query) {
-  constexpr int64_t kBeginMillis = kTimeBeginMicros / 1'000;
-  constexpr int64_t kEndMillis = kTimeEndMicros / 1'000;
-  query->selection.from_micros = std::clamp(read.start_millis, kBeginMillis, kEndMillis) * 1'000;
-  query->selection.to_micros = std::clamp(read.end_millis, kBeginMillis - 1, kEndMillis - 1) * 1'000 + 1'000;
-  query->now_micros = read.now_micros;
-  query->interrupted = read.interrupted;
-  query->hold = read.hold;
-  query->idle_workers = read.idle_workers;
 }
 
 absl::Status Run(const MetricScan& scan, TableAccess* tables, const TakeAnswer& take) {
@@ -144,7 +105,7 @@ class SampleReader {
 };
 
 absl::Status SampleReader::ReadScan(MetricScan scan, TableAccess* tables) {
-  Prepare(read_, &scan.query);
+  PrepareQuery(read_, &scan.query);
   scan.query.takes_numbers = true;
   if (scan.stale) scan.query.fields.push_back(scan.stale->second);
   last_places_.clear();
@@ -214,10 +175,10 @@ void SampleReader::AddColumn(const rows::Batch& batch, size_t tags, size_t colum
 
 // Their column is the last one.
 void SampleReader::AddMarks(const rows::Batch& batch, size_t tags, size_t begin, size_t end, Found* found) {
-  const double mark = std::bit_cast<double>(promql::kStaleBits);
   for (size_t row = begin; row < end; ++row) {
-    if (!batch.columns.back().IsThere(row)) continue;
-    AddSample(batch.columns[tags].ints()[batch.columns[tags].PlaceOf(row)], mark, found);
+    const std::optional<double> mark = rows::NumberOf(batch.columns.back(), row);
+    if (!mark) continue;
+    AddSample(batch.columns[tags].ints()[batch.columns[tags].PlaceOf(row)], ValueOfMark(*mark), found);
     ++samples_;
   }
 }
@@ -283,26 +244,37 @@ absl::StatusOr<MetricSamples> ReadMetrics(const std::vector<KnownSeriesRef>& kno
   return status;
 }
 
-absl::StatusOr<std::vector<Labels>> ListMetrics(const std::vector<KnownSeriesRef>& known,
-                                                const MetricRead& read, TableAccess* tables) {
-  std::vector<Labels> all;
-  rows::HeldMemory memory(read.hold);
-  const absl::Status status = ForEachMetricScan(known, read.matchers, [&](MetricScan scan) -> absl::Status {
-    Prepare(read, &scan.query);
+absl::Status ForEachMetric(const std::vector<KnownSeriesRef>& known, const MetricRead& read,
+                           TableAccess* tables, const std::function<absl::Status(Labels labels)>& take) {
+  return ForEachMetricScan(known, read.matchers, [&](MetricScan scan) -> absl::Status {
+    PrepareQuery(read, &scan.query);
     scan.query.aggregates = {rows::Aggregate::kCount};
+    if (scan.stale) scan.query.fields.push_back(scan.stale->second);
     const size_t tags = scan.view.tags.size();
     return Run(scan, tables, [&](const rows::Batch& batch) -> absl::StatusOr<bool> {
+      const auto has_points = [&](size_t field, size_t row) {
+        return rows::NumberOf(batch.columns[tags + 1 + field], row).value_or(0) > 0;
+      };
       for (size_t row = 0; row < batch.rows; ++row) {
         for (size_t i = 0; i < scan.metrics.size(); ++i) {
-          const std::optional<double> count = rows::NumberOf(batch.columns[tags + 1 + i], row);
-          if (!count || *count == 0) continue;
-          if (static_cast<int64_t>(all.size()) >= read.series_max) return TooManySeries(read.series_max);
-          all.push_back(LabelsOf(scan, i, batch, row));
-          if (absl::Status held = memory.Add(BytesOf(all.back())); !held.ok()) return held;
+          const bool has_marks = scan.stale && scan.stale->first == i;
+          if (!has_points(i, row) && !(has_marks && has_points(scan.metrics.size(), row))) continue;
+          if (absl::Status status = take(LabelsOf(scan, i, batch, row)); !status.ok()) return status;
         }
       }
       return true;
     });
+  });
+}
+
+absl::StatusOr<std::vector<Labels>> ListMetrics(const std::vector<KnownSeriesRef>& known,
+                                                const MetricRead& read, TableAccess* tables) {
+  std::vector<Labels> all;
+  rows::HeldMemory memory(read.hold);
+  const absl::Status status = ForEachMetric(known, read, tables, [&](Labels labels) -> absl::Status {
+    if (static_cast<int64_t>(all.size()) >= read.series_max) return TooManySeries(read.series_max);
+    all.push_back(std::move(labels));
+    return memory.Add(BytesOf(all.back()));
   });
   if (!status.ok()) return status;
   std::sort(all.begin(), all.end());

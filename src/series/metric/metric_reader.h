@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -49,5 +50,9 @@ absl::StatusOr<MetricSamples> ReadMetrics(const std::vector<KnownSeriesRef>& kno
 // to be read.
 absl::StatusOr<std::vector<promql::Labels>> ListMetrics(const std::vector<KnownSeriesRef>& known,
                                                         const MetricRead& read, TableAccess* tables);
+// Gives each of them to `take`, in any order, and keeps none; what two known series have alike comes twice.  An error of `take` ends it.
+absl::Status ForEachMetric(const std::vector<KnownSeriesRef>& known, const MetricRead& read,
+                           TableAccess* tables,
+                           const std::function<absl::Status(promql::Labels labels)>& take);
 
 }  // namespace sonde::series

@@ -27,7 +27,7 @@ struct MetricScan {
   SeriesSchema view;                 // as queries see it
   std::vector<std::string> metrics;  // of query.fields
   Query query;                       // tags and fields; times and limits are the caller's
-  // The place of the metric that may have ended, among `metrics`, and the field that says when.
+  // The place of the metric that may have marks (metric_mark.h), among `metrics`, and their field.
   std::optional<std::pair<size_t, size_t>> stale;
 };
 

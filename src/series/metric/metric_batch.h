@@ -1,0 +1,26 @@
+// The batches of points that a MetricScan gives, by series of Prometheus': their columns are tags, the time, and the fields of the query.
+//
+// Threads: the functions are pure.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "promql/evaluate/labels.h"
+#include "rows/batch.h"
+#include "series/metric/metric_reader.h"
+#include "series/metric/metric_scan.h"
+
+namespace sonde::series {
+
+// Sets times and limits of the query of a scan: what is the same for all series that are asked.
+void PrepareQuery(const MetricRead& read, Query* query);
+
+// The value of a tag; empty: there is none.
+std::string_view TagOf(const ColumnView& column, size_t row);
+// The first row from `begin` on with other tags.
+size_t EndOfTags(const rows::Batch& batch, size_t tags, size_t begin);
+// Of the metric at this place among scan.metrics.
+promql::Labels LabelsOf(const MetricScan& scan, size_t metric, const rows::Batch& batch, size_t row);
+
+}  // namespace sonde::series
