@@ -20,6 +20,7 @@ fields: {{ {', '.join(f"{metric}: {{ type: int, encoding: int64_be }}" for metri
 key: [hostname, {{ bucket: hour, format: epoch_s }}]
 retention: {{ max_versions: all }}
 """
+DECLARATION_WITH_NEWEST = DECLARATION + "derive:\n  - latest: cpu_now\n"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,7 +156,12 @@ def series_questions(hosts, hours):
          (f"h:STRING={host(some[0])}", *between(0, hours * 3600)[1])),
         ("high-cpu-all", (None, None), "SELECT * FROM series.cpu WHERE usage_user > 90 AND time >= @a AND time < @b",
          between(0, hours * 3600)[1]),
-        ("lastpoint", (5.0, 3.0), "SELECT * FROM series.cpu(latest_n => 1)", ()),
+        ("lastpoint, without a table of newest values", (None, None), "SELECT * FROM series.cpu(latest_n => 1)", ()),
         ("groupby-orderby-limit", (30, 5), "SELECT TIMESTAMP_TRUNC(time, MINUTE) AS t, MAX(usage_user) FROM series.cpu WHERE time < @b "
          "GROUP BY t ORDER BY t DESC LIMIT 5", between(0, end)[1][1:]),
     ]
+
+
+def newest_questions():
+    """Of series.cpu with a table of newest values, which series that are written through Sonde have if they are declared so."""
+    return [("lastpoint", (5.0, 3.0), "SELECT * FROM series.cpu(latest_n => 1)", ())]

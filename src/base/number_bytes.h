@@ -6,6 +6,7 @@
 namespace sonde {
 
 // Integers: 8 bytes, signed, or fewer where the writer chose so.  Doubles: IEEE 754.  Text: "94558", "-9.5".
-enum class NumberBytes : uint8_t { kBigEndianInteger, kBigEndianDouble, kDecimalText };
+// kTimesOnly: whichever, as only the times of cells matter.
+enum class NumberBytes : uint8_t { kBigEndianInteger, kBigEndianDouble, kDecimalText, kTimesOnly };
 
 }  // namespace sonde

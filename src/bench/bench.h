@@ -38,9 +38,11 @@ struct Options {
   int64_t cells = 1'000'000;     // of ingest, rounded up to whole steps of all hosts
   std::optional<int64_t> steps;  // that every entity has made, when it is known: instead of cells
   int64_t requests =
-      100'000;                // of point-read, point-write, latest, range, sql and its like, over all clients
-  int point_write_cells = 1;  // in a request of point-write
-  int range_seconds = 3'600;  // of a request of range
+      100'000;  // of point-read, point-write, latest, range, sql and its like, over all clients
+  std::optional<double>
+      rate;  // of what counts requests: so many a second over all clients, evenly; none: as fast as it goes
+  int point_write_cells = 1;      // in a request of point-write
+  int range_seconds = 3'600;      // of a request of range
   std::optional<double> seconds;  // ends ingest and what counts requests; instead of cells and requests
   LargeRow large_row;
   // The query of the workloads of SQL, and of create-view.  An empty text is the workload's own query.

@@ -275,6 +275,15 @@ TEST_F(BenchTest, HasTheSameHashForAnyNumberOfClients) {
   EXPECT_EQ((*scan)[0].hash, (*seven)[0].hash);
 }
 
+TEST_F(BenchTest, KeepsToARate) {
+  options_.requests = 40;
+  options_.rate = 200;
+  const auto results = RunWorkloads("point-write", options_);
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ((*results)[0].requests, 40);
+  EXPECT_GE((*results)[0].seconds, 0.19);
+}
+
 TEST_F(BenchTest, RunsAllWorkloads) {
   for (const Schema schema : {Schema::kTall, Schema::kBucket}) {
     options_.shape.schema = schema;

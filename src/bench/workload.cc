@@ -294,6 +294,7 @@ absl::Status CheckOptions(const Options& options) {
         CheckRange<int64_t>("--value-bytes", options.large_row.value_bytes, kLargeRowValueBytesMin,
                             kValueBytesMax),
         CheckRange("--blob-bytes", options.blob_bytes, kBlobBytesMin, 1'000'000),
+        CheckRange("--rate", options.rate.value_or(1), 0.001, 1e9),
         CheckRange("--seconds", options.seconds.value_or(1), 0.001, 1e6)}) {
     if (!status.ok()) return status;
   }

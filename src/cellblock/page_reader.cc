@@ -248,6 +248,8 @@ absl::Status PageCursor::ChooseNumbers() {
     const NumberBytes written = hints_.numbers[range];
     for (uint32_t column = begin; column < end; ++column) {
       const uint32_t stream = reader_->stream_of_[column];
+      if (written == NumberBytes::kTimesOnly) continue;
+      read_as[stream].times_only = false;
       if (read_as[stream].written.value_or(written) != written) is_refused[stream] = 1;
       read_as[stream].written = written;
     }
@@ -310,12 +312,18 @@ void PageCursor::FillPiece(std::string_view key, absl::Span<const Group> groups,
     const std::string_view qualifier = reader_->columns()[group.column];
     const int64_t* const timestamps = group.timestamps + shift;
     const size_t value = group.value + shift;
-    if (!decoded.ints.empty() || !decoded.doubles.empty()) {
+    const bool times_only = !scratch_->read_as.empty() && scratch_->read_as[group.stream].times_only;
+    if (times_only || !decoded.ints.empty() || !decoded.doubles.empty()) {
       if (columns == piece->numbers.size()) piece->numbers.emplace_back();
       NumberColumn& column = piece->numbers[columns++];
       column.qualifier = qualifier;
       column.range = group.range;
       column.timestamps_micros = {timestamps, group.count};
+      if (times_only) {
+        static constexpr int64_t kAny = 0;
+        column.numbers = ColumnView::Constant(ColumnView::OfInts({&kAny, 1}), group.count);
+        continue;
+      }
       column.numbers = decoded.doubles.empty()
                            ? ColumnView::OfInts({decoded.ints.data() + value, group.count})
                            : ColumnView::OfDoubles({decoded.doubles.data() + value, group.count});
@@ -488,6 +496,7 @@ absl::Status PageCursor::DecodeValues() {
   for (size_t stream = 0; stream < scratch_->decoded.size(); ++stream) {
     Decoded& decoded = scratch_->decoded[stream];
     if (decoded.count == 0) continue;
+    if (!scratch_->read_as.empty() && scratch_->read_as[stream].times_only) continue;
     absl::StatusOr<codec::ValueColumn*> values = reader_->Values(stream);
     if (!values.ok()) return values.status();
     if (!scratch_->read_as.empty() && scratch_->read_as[stream].kind != codec::NumberKind::kNone) {

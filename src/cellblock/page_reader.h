@@ -116,6 +116,7 @@ class PageCursor {
   };
   // How a stream is read.
   struct ReadAs {
+    bool times_only = true;                             // nothing of it is wanted but times
     std::optional<NumberBytes> written;                 // none: as cells
     codec::NumberKind kind = codec::NumberKind::kNone;  // kNone: as cells
   };

@@ -96,6 +96,10 @@ void AddFlags(CLI::App& command, Flags* flags) {
       .add_option("--requests", options.requests,
                   "Requests of all clients together, for workloads other than ingest and scan")
       ->capture_default_str();
+  command.add_option(
+      "--rate", options.rate,
+      "Requests a second of all clients together, evenly, for workloads other than ingest and scan; "
+      "without it as many as can be");
   command
       .add_option("--range-seconds", options.range_seconds,
                   "With range: seconds of data that a request asks for")

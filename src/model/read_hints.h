@@ -30,6 +30,7 @@ struct ReadHints {
   bool newest_of_row = false;
   // How the values of each of `columns` are written, for a reader that calculates: columns may come as
   // numbers (RowPiece::numbers) where all of their values in reach are written so.  Empty: as cells.
+  // Of kTimesOnly: any values, none of which need be those that are stored.
   std::vector<NumberBytes> numbers;
   // The reader stops after this many rows that have a cell which all the hints above ask for.
   std::optional<int64_t> rows_max;

@@ -98,7 +98,7 @@ struct NumberRow {
     size_t column = 0;  // index in NumberRead::columns
     absl::Span<const int64_t> timestamps_micros;
     // One a timestamp, none of them missing: numbers (kInt64, kDouble), where all of them are written as the
-    // read says and the store keeps them so; else the bytes of the values (kBytes).  Columns with the same
+    // read says and the store keeps them so; else the bytes of the values (kBytes).  Of kTimesOnly: any.  Columns with the same
     // timestamps may share one list of them.
     ColumnView values;
   };

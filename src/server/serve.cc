@@ -474,7 +474,7 @@ absl::Status Serve(ServeSettings settings, const std::function<absl::StatusOr<Se
         spdlog::error("keeping view={}: {}", view, std::string(error.message()));
       },
       sql::ViewUpkeepOptions{.keeper = {.idle_workers = &idle_workers}});
-  sql::CheckedDefinitions view_definitions(&(*store)->tables().catalog());
+  sql::CheckedDefinitions view_definitions(&(*store)->tables().catalog(), DialectOf(settings));
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start({.host = settings.host,
                          .port = settings.port,

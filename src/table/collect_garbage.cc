@@ -68,6 +68,12 @@ class RowGarbage {
 
 absl::Status Commit(Tables* tables, const TableSchema& schema, int64_t now_micros,
                     const std::deque<RowGarbage>& rows) {
+  std::vector<ExpiredKeeper::Row> forgotten;
+  for (const RowGarbage& row : rows) {
+    if (!row.mutations().empty()) forgotten.push_back({row.row_key(), row.mutations()});
+  }
+  if (forgotten.empty()) return absl::OkStatus();
+  if (absl::Status status = tables->KeepExpired(schema, forgotten); !status.ok()) return status;
   std::vector<RowChange> changes;
   std::vector<std::vector<std::string>> records;
   records.reserve(rows.size());

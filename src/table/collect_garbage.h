@@ -18,6 +18,8 @@ namespace sonde {
 // Collects from at most `rows_max` rows, from `start` on.  Returns where to go on; nullopt: the table's end
 // was reached.
 //
+// What views keep of the cells is asked for first (expired_keeper.h).  Its error ends the collection.
+//
 // A cell that is forgotten only because of newer cells is deleted even if these are deleted meanwhile, as if
 // it had been collected before.
 absl::StatusOr<std::optional<std::string>> CollectGarbage(Tables* tables, const TableSchemaRef& schema,

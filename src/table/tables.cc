@@ -35,6 +35,11 @@ bool MayBeOfAnother(const absl::Status& status) {
          !absl::IsInternal(status) && !absl::IsDataLoss(status);
 }
 
+absl::Status NoKeeper(const TableSchema& schema) {
+  return absl::UnavailableError(fmt::format(
+      "Views of table {} keep what has expired, and none of them is kept by this process now", schema.name));
+}
+
 // Returns the keys of the rows that take turns: those that ask for the server's time.
 std::vector<std::string_view> RowsOfTurns(absl::Span<const RowMutations> rows) {
   std::vector<std::string_view> row_keys;
@@ -287,8 +292,41 @@ absl::StatusOr<std::vector<RowKeySample>> Tables::SampleRowKeys(const TableSchem
 }
 
 absl::Status Tables::DropRowRange(const TableSchema& schema, const RowRange& range) {
-  if (schema.IsLogged()) return DeleteRows(schema, range);
-  return engine_->DropRange(schema.id, range);
+  if (!schema.IsLogged()) return engine_->DropRange(schema.id, range);
+  if (absl::Status status = DeleteRows(schema, range); !status.ok()) return status;
+  return schema.FindLogUse(kExpiredKeeperUse) == nullptr ? absl::OkStatus() : DeleteKept(schema, range);
+}
+
+// A row that is not there any more leaves a record, too: so its keeper learns of the deletion in the order of all changes.
+absl::Status Tables::DeleteKept(const TableSchema& schema, RowRange range) {
+  const std::vector<Mutation> mutations = {DeleteFromRow{}};
+  while (!range.IsEmpty()) {
+    absl::StatusOr<std::vector<std::string>> row_keys = NoKeeper(schema);
+    {
+      const absl::ReaderMutexLock lock(&expired_keeper_mutex_);
+      if (expired_keeper_ != nullptr) row_keys = expired_keeper_->ListKept(schema, range, kRowsPerDeletion);
+    }
+    if (!row_keys.ok()) return row_keys.status();
+    std::vector<RowMutations> rows;
+    for (const std::string& row_key : *row_keys) rows.push_back({row_key, mutations});
+    for (const absl::Status& status : MutateRows(schema, rows)) {
+      if (!status.ok()) return status;
+    }
+    if (row_keys->size() < kRowsPerDeletion) return absl::OkStatus();
+    range.start = Successor(row_keys->back());
+  }
+  return absl::OkStatus();
+}
+
+void Tables::SetExpiredKeeper(ExpiredKeeper* keeper) {
+  const absl::MutexLock lock(&expired_keeper_mutex_);
+  expired_keeper_ = keeper;
+}
+
+absl::Status Tables::KeepExpired(const TableSchema& schema, absl::Span<const ExpiredKeeper::Row> rows) {
+  if (schema.FindLogUse(kExpiredKeeperUse) == nullptr) return absl::OkStatus();
+  const absl::ReaderMutexLock lock(&expired_keeper_mutex_);
+  return expired_keeper_ == nullptr ? NoKeeper(schema) : expired_keeper_->KeepExpired(schema, rows);
 }
 
 absl::Status Tables::DeleteRows(const TableSchema& schema, RowRange range) {

@@ -18,8 +18,10 @@
 #include <variant>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "base/clock.h"
 #include "catalog/catalog.h"
@@ -29,6 +31,7 @@
 #include "model/table_access.h"
 #include "table/access_observer.h"
 #include "table/check_and_mutate.h"
+#include "table/expired_keeper.h"
 #include "table/number_reader.h"
 #include "table/read_modify_write.h"
 #include "table/row_key_samples.h"
@@ -108,8 +111,15 @@ class Tables {
   // The engine's pressure (engine.h).
   double WritePressure() const { return engine_->WritePressure(); }
 
-  // Deletes the rows of a range.  In a table whose changes are logged it does so row by row.
+  // Deletes the rows of a range.  In a table whose changes are logged it does so row by row.  Where something of expired rows is kept,
+  // their deletion is logged, too.  UNAVAILABLE: something is, and its keeper is not there.
   absl::Status DropRowRange(const TableSchema& schema, const RowRange& range);
+
+  // Who keeps what rules forget from now on; null: nobody.  `keeper` must outlive its place here: a call that replaces it waits for
+  // those that it is asked.
+  void SetExpiredKeeper(ExpiredKeeper* keeper);
+  // Whether cells of these rows may be collected: as ExpiredKeeper::KeepExpired.  UNAVAILABLE: the table's keeper is not there.
+  absl::Status KeepExpired(const TableSchema& schema, absl::Span<const ExpiredKeeper::Row> rows);
 
  private:
   friend class CommitLine;
@@ -127,6 +137,7 @@ class Tables {
   void TellOfWrite(TableId table, std::string_view row_key, WrittenSize size, const AccessTimer& timer,
                    const absl::Status& status);
   absl::Status DeleteRows(const TableSchema& schema, RowRange range);
+  absl::Status DeleteKept(const TableSchema& schema, RowRange range);
   // MutateRows, where no row needs its time from the row.
   std::vector<absl::Status> MutateBlind(const TableSchema& schema, absl::Span<const RowMutations> rows,
                                         const AuthorizedView* view,
@@ -147,6 +158,8 @@ class Tables {
   const bool is_shared_;  // with other servers
   const std::shared_ptr<absl::Mutex> merging_ = std::make_shared<absl::Mutex>();
   RowTurns turns_;
+  absl::Mutex expired_keeper_mutex_;
+  ExpiredKeeper* expired_keeper_ ABSL_GUARDED_BY(expired_keeper_mutex_) = nullptr;
   std::atomic<uint64_t> next_seed_;  // a seed for each request: asking the system for one costs more than a
                                      // read
 };

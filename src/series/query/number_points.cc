@@ -44,17 +44,21 @@ bool AreFine(absl::Span<const double> values, bool is_int) {
 
 }  // namespace
 
-bool NumberPoints::CanRead(const SeriesSchema& schema, const std::vector<size_t>& fields) {
+bool NumberPoints::CanRead(const SeriesSchema& schema, const std::vector<size_t>& fields,
+                           const std::vector<size_t>& witnesses) {
   if (fields.empty()) return false;
   const bool has_columns =
       schema.layout == Layout::kRow || (schema.layout == Layout::kCells && !schema.keeps_corrections);
-  return has_columns && std::all_of(fields.begin(), fields.end(), [&](size_t index) {
-           const Field& field = schema.fields[index];
-           return field.type != FieldType::kString && field.family == schema.fields[fields[0]].family;
-         });
+  const auto is_of_family = [&](size_t field) {
+    return schema.fields[field].family == schema.fields[fields[0]].family;
+  };
+  const auto is_number = [&](size_t field) { return schema.fields[field].type != FieldType::kString; };
+  return has_columns && std::ranges::all_of(fields, is_number) && std::ranges::all_of(fields, is_of_family) &&
+         std::ranges::all_of(witnesses, is_of_family);
 }
 
-NumberPoints::NumberPoints(const SeriesSchema& schema, std::vector<size_t> fields, bool gives_whole)
+NumberPoints::NumberPoints(const SeriesSchema& schema, std::vector<size_t> fields, bool gives_whole,
+                           const std::vector<size_t>& witnesses)
     : schema_(schema), fields_(std::move(fields)), gives_whole_(gives_whole) {
   for (size_t place = 0; place < fields_.size(); ++place) {
     auto column = std::find_if(columns_.begin(), columns_.end(),
@@ -62,11 +66,14 @@ NumberPoints::NumberPoints(const SeriesSchema& schema, std::vector<size_t> field
     if (column == columns_.end()) column = columns_.insert(column, Column{.field = fields_[place]});
     column->places.push_back(place);
   }
+  for (const size_t witness : witnesses) columns_.push_back({.field = witness, .places = {}});
 }
 
 NumberRead NumberPoints::MakeRead(int64_t from_micros, int64_t to_micros,
                                   std::vector<RowRange> ranges) const {
-  RowRead rows = MakeRowRead(schema_, fields_, from_micros, to_micros, std::move(ranges));
+  std::vector<size_t> all_fields;
+  for (const Column& column : columns_) all_fields.push_back(column.field);
+  RowRead rows = MakeRowRead(schema_, all_fields, from_micros, to_micros, std::move(ranges));
   NumberRead read{.ranges = std::move(rows.ranges),
                   .family = schema_.fields[fields_[0]].family,
                   .start_micros = rows.start_micros,
@@ -74,7 +81,8 @@ NumberRead NumberPoints::MakeRead(int64_t from_micros, int64_t to_micros,
                   .cells_per_column_max = rows.cells_per_column_max};
   for (const Column& column : columns_) {
     const Field& field = schema_.fields[column.field];
-    read.columns.push_back({field.qualifier, NumberBytesOf(field)});
+    read.columns.push_back(
+        {field.qualifier, column.places.empty() ? NumberBytes::kTimesOnly : NumberBytesOf(field)});
   }
   return read;
 }
@@ -143,6 +151,7 @@ absl::Status NumberPoints::ReadShared(bool ascending) {
   }
   for (const NumberRow::Part& part : parts_) {
     Column& column = columns_[part.column];
+    if (column.places.empty()) continue;
     const absl::StatusOr<ColumnView> values =
         Take(part.values, schema_.fields[column.field], turns, &column.held);
     if (!values.ok()) return values.status();
@@ -164,6 +173,7 @@ absl::Status NumberPoints::ReadJoined() {
   times_ = held_times_;
   for (const NumberRow::Part& part : parts_) {
     Column& column = columns_[part.column];
+    if (column.places.empty()) continue;
     const Field& field = schema_.fields[column.field];
     const size_t count = part.timestamps_micros.size();
     const bool is_whole = count == times_.size();

@@ -20,11 +20,14 @@ namespace sonde::series {
 class NumberPoints {
  public:
   // Whether rows of `schema` can be read so: the fields are numbers, in columns of their own of one family.
-  static bool CanRead(const SeriesSchema& schema, const std::vector<size_t>& fields);
+  // `witnesses`, whose values do not matter, may be texts.
+  static bool CanRead(const SeriesSchema& schema, const std::vector<size_t>& fields,
+                      const std::vector<size_t>& witnesses = {});
 
-  // CanRead(schema, fields).  `schema` must outlive this.
+  // CanRead(schema, fields, witnesses).  `schema` must outlive this.
   // `gives_whole`: numbers of a kDouble field that are whole may come as kInt64, if doubles say them exactly.
-  NumberPoints(const SeriesSchema& schema, std::vector<size_t> fields, bool gives_whole = false);
+  NumberPoints(const SeriesSchema& schema, std::vector<size_t> fields, bool gives_whole = false,
+               const std::vector<size_t>& witnesses = {});
 
   // Makes a read of rows in `ranges`, with which Read finds all points in [from, to).
   NumberRead MakeRead(int64_t from_micros, int64_t to_micros, std::vector<RowRange> ranges) const;
@@ -41,7 +44,7 @@ class NumberPoints {
   // A column that is read: its field, and which of fields_ are that one.
   struct Column {
     size_t field = 0;
-    std::vector<size_t> places;
+    std::vector<size_t> places;             // none: it is a witness
     rows::Column held{ColumnType::kInt64};  // values that cannot be viewed
     ColumnView values;                      // of the row at hand
   };

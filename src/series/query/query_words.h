@@ -72,8 +72,10 @@ struct Query {
               // more than they say
   std::vector<TagCondition> conditions;          // all of them hold
   std::vector<ValueCondition> value_conditions;  // these, too; of points one by one
-  bool takes_numbers = false;         // of points one by one: fields are numbers, and texts may only be there
-  std::vector<size_t> fields;         // indexes; empty: all (of aggregates and changes: all numbers)
+  bool takes_numbers = false;  // of points one by one: fields are numbers, and texts may only be there
+  std::vector<size_t> fields;  // indexes; empty: all (of aggregates and changes: all numbers)
+  // Of points one by one: fields, none of `fields`, whose values do not matter.  A point that has one of them is there.
+  std::vector<size_t> witnesses = {};
   std::optional<int64_t> latest;      // only the newest so many points of each series, newest first
   std::optional<TimeBuckets> every;   // aggregated over these
   std::vector<Aggregate> aggregates;  // without `every`: over all time, under the time of the first point

@@ -41,6 +41,11 @@ bool AppendNumber(const Field& field, std::string_view value, rows::Column* colu
   return true;
 }
 
+const std::vector<size_t>& WithWitnesses(std::vector<size_t>* fields, const Query& query) {
+  fields->insert(fields->end(), query.witnesses.begin(), query.witnesses.end());
+  return *fields;
+}
+
 }  // namespace
 
 int64_t KeptFromMicros(int64_t now_micros, int64_t max_age_micros) {
@@ -56,25 +61,26 @@ SeriesScan::SeriesScan(const SeriesSchema& schema, const KnownSeries* open, cons
       conditions_(plan.conditions),
       tables_(tables),
       fields_(FieldsOf(schema, plan.query)),
+      read_fields_(fields_),
       order_(codec_, false),
-      points_(codec_.schema(), fields_),
+      points_(codec_.schema(), WithWitnesses(&read_fields_, plan.query)),
       batch_rows_max_(plan.query.rows_max && !plan.query.top
                           ? std::clamp<int64_t>(*plan.query.rows_max, 1, rows::kBatchRowsMax)
                           : rows::kBatchRowsMax),
       interrupted_(interrupted),
       hold_(plan.query.hold),
       rows_check_(interrupted_) {
-  selection_.fields = fields_;
+  selection_.fields = read_fields_;
   stats_.table = schema.table;
   const std::optional<int64_t>& now_micros = plan.query.now_micros;
   if (schema.kept_longer_micros > 0 && now_micros) LeaveOutForgotten(*now_micros);
 }
 
 void SeriesScan::LeaveOutForgotten(int64_t now_micros) {
-  if (fields_.empty()) return;
+  if (read_fields_.empty()) return;
   int64_t from_micros = kTimeEndMicros;
   all_kept_from_micros_ = INT64_MAX;
-  for (const size_t field : fields_) {
+  for (const size_t field : read_fields_) {
     const std::string& family = schema().FamilyOf(field);
     const std::optional<int64_t> max_age_micros = schema().RetentionOf(family).max_age_micros;
     const int64_t kept_from_micros = max_age_micros ? now_micros - *max_age_micros : kTimeBeginMicros;
@@ -198,7 +204,7 @@ bool SeriesScan::AreLabelsAskedFor() const {
 
 RowRead SeriesScan::MakeRead(std::vector<RowRange> ranges) const {
   RowRead read =
-      MakeRowRead(schema(), fields_, selection_.from_micros, selection_.to_micros, std::move(ranges));
+      MakeRowRead(schema(), read_fields_, selection_.from_micros, selection_.to_micros, std::move(ranges));
   read.start_micros = std::max(read.start_micros, all_kept_from_micros_);
   read.interrupted = interrupted_;
   return read;
@@ -486,11 +492,11 @@ absl::Status SeriesScan::ReadNumbersSorted(const TakeBatch& take) {
 absl::Status SeriesScan::ReadNumbersAsTheyLie(bool is_reversed, bool by_time, const TakeBatch& take) {
   if (streams_.empty()) return absl::OkStatus();
   NumberAccess* const number_tables = tables_->numbers();
-  if (number_tables == nullptr || !NumberPoints::CanRead(schema(), fields_)) {
+  if (number_tables == nullptr || !NumberPoints::CanRead(schema(), fields_, plan_.query.witnesses)) {
     rows::HeldBatch points(ColumnTypes());
     return ReadAll(is_reversed, [&] { return GivePointsAsNumbers(&points, take); });
   }
-  NumberPoints points(schema(), fields_, /*gives_whole=*/!by_time);
+  NumberPoints points(schema(), fields_, /*gives_whole=*/!by_time, plan_.query.witnesses);
   std::vector<NumberRead> reads;
   const auto add = [&](const std::vector<RowRange>& ranges) {
     reads.push_back(points.MakeRead(selection_.from_micros, selection_.to_micros, ranges));
@@ -514,7 +520,8 @@ absl::Status SeriesScan::ReadNumbersAsTheyLie(bool is_reversed, bool by_time, co
 }
 
 bool SeriesScan::CanDivide() const {
-  return streams_.size() == 1 && tables_->numbers() != nullptr && NumberPoints::CanRead(schema(), fields_);
+  return streams_.size() == 1 && tables_->numbers() != nullptr &&
+         NumberPoints::CanRead(schema(), fields_, plan_.query.witnesses);
 }
 
 std::unique_ptr<SeriesScan> SeriesScan::Fork(const rows::Interrupted& interrupted) const {
@@ -535,7 +542,7 @@ absl::Status SeriesScan::ReadRanges(const std::vector<RowRange>& ranges, NumberO
 }
 
 absl::Status SeriesScan::ReadWholeRows(const std::vector<RowRange>& ranges, const TakeBatch& take) {
-  if (tables_->numbers() != nullptr && NumberPoints::CanRead(schema(), fields_)) {
+  if (tables_->numbers() != nullptr && NumberPoints::CanRead(schema(), fields_, plan_.query.witnesses)) {
     streams_ = {ranges};
     return ReadNumbersAsTheyLie(false, /*by_time=*/true, take);
   }

@@ -151,6 +151,7 @@ class SeriesScan {
   std::map<std::string, int64_t> kept_from_micros_;  // by family; none: the table has what is asked for
   int64_t all_kept_from_micros_ = 0;                 // the least of these
   std::vector<size_t> fields_;
+  std::vector<size_t> read_fields_;             // with witnesses, which come behind
   std::vector<std::vector<RowRange>> streams_;  // of salts that are merged, at most kScansMax; else one
   RowOrder order_;
   RowPoints points_;

@@ -18,6 +18,7 @@
 #include "sql/scan/number_unpack.h"
 #include "sql/scan/scan.h"
 #include "sql/scan/scan_cells.h"
+#include "sql/series/newest_buckets.h"
 #include "sql/series/series_scan.h"
 
 namespace sonde::sql {
@@ -26,6 +27,10 @@ absl::StatusOr<OperatorPtr> BuildOperators(const QueryScope* scope, const Plan& 
   CellSelection selection;
   if (plan.kind == Plan::Kind::kUnpack && FitsNumberUnpack(plan, *scope->evaluation(), &selection)) {
     return MakeNumberUnpack(scope, plan, selection);
+  }
+  if (plan.kind == Plan::Kind::kLimit) {
+    absl::StatusOr<OperatorPtr> newest = MakeNewestBuckets(scope, plan, BuildOperators);
+    if (!newest.ok() || *newest != nullptr) return newest;
   }
   std::vector<OperatorPtr> inputs;
   for (const PlanPtr& input : plan.inputs) {

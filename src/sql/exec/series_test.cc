@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -55,6 +56,55 @@ TEST_F(SeriesRelationTest, CountsPointsWhicheverFieldsAreNamed) {
   EXPECT_EQ(Ask("SELECT pressure FROM series.balloon ORDER BY pressure"), "NULL\n0.5\n1.5\n2.5\n");
   EXPECT_EQ(Ask("SELECT site, COUNT(note) FROM series.balloon GROUP BY site ORDER BY site"),
             "\"oslo\" 1\n\"rome\" 1\n");
+}
+
+// Read from the end, in spans of time that become longer.
+TEST_F(SeriesRelationTest, NewestBucketsAreThoseOfTheWholeAnswer) {
+  Write({{{"oslo", "7"}, 5030, {"1", "", ""}},
+         {{"rome", "7"}, 7300, {"", "1", ""}},
+         {{"rome", "7"}, 40'000, {"9", "", ""}},
+         {{"rome", "12"}, 700'000, {"3", "2", ""}},
+         {{"rome", "12"}, 200'000'000, {"4", "", ""}},
+         {{"oslo", "7"}, 200'000'050, {"5", "", ""}}});
+  for (const std::string query :
+       {"SELECT TIMESTAMP_TRUNC(time, MINUTE) AS t, MAX(pressure), COUNT(*) FROM series.balloon GROUP BY t",
+        "SELECT COUNT(n), TIMESTAMP_BUCKET(time, INTERVAL 10 MINUTE) AS t FROM series.balloon WHERE time < "
+        "TIMESTAMP_SECONDS(200000010) GROUP BY t",
+        "SELECT TIMESTAMP_TRUNC(time, DAY) AS t, SUM(pressure) AS s FROM series.balloon WHERE site = 'rome' "
+        "GROUP BY t "
+        "HAVING s IS NOT NULL",
+        "SELECT time AS t, COUNT(*) FROM series.balloon WHERE time >= TIMESTAMP_SECONDS(160) GROUP BY t",
+        "SELECT t, COUNT(*) FROM (SELECT DATE_BIN(INTERVAL 1 HOUR, time) AS t FROM series.balloon) AS b "
+        "GROUP BY t"}) {
+    const std::string all = Ask(query + " ORDER BY t DESC");
+    std::vector<std::string> lines;
+    for (size_t at = 0; at < all.size();) {
+      const size_t end = all.find('\n', at) + 1;
+      lines.push_back(all.substr(at, end - at));
+      at = end;
+    }
+    ASSERT_GE(lines.size(), 3U) << all;
+    for (size_t limit = 1; limit <= lines.size() + 1; ++limit) {
+      for (size_t offset = 0; offset < 3; ++offset) {
+        std::string wanted;
+        for (size_t i = offset; i < std::min(lines.size(), offset + limit); ++i) wanted += lines[i];
+        const std::string limited =
+            fmt::format("{} ORDER BY t DESC LIMIT {} OFFSET {}", query, limit, offset);
+        EXPECT_EQ(Ask(limited), wanted) << limited;
+        EXPECT_NE(Ask("EXPLAIN " + limited).find("NewestBuckets"), std::string::npos) << limited;
+      }
+    }
+  }
+  // These are none, or may begin earlier for a later time.
+  for (const std::string_view query :
+       {"SELECT TIMESTAMP_TRUNC(time, DAY, 'Europe/Rome') AS t, COUNT(*) FROM series.balloon GROUP BY t "
+        "ORDER BY t DESC LIMIT 1",
+        "SELECT TIMESTAMP_TRUNC(time, DAY) AS t, COUNT(*) FROM series.balloon GROUP BY t ORDER BY t LIMIT 1",
+        "SELECT site, TIMESTAMP_TRUNC(time, DAY) AS t, COUNT(*) FROM series.balloon GROUP BY site, t ORDER "
+        "BY t DESC LIMIT 1",
+        "SELECT n, COUNT(*) FROM series.balloon GROUP BY n ORDER BY n DESC LIMIT 1"}) {
+    EXPECT_EQ(Ask("EXPLAIN " + std::string(query)).find("NewestBuckets"), std::string::npos) << query;
+  }
 }
 
 TEST_F(SeriesRelationTest, ReadsOnlyFieldsThatMatter) {

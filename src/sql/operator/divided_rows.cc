@@ -105,6 +105,7 @@ absl::StatusOr<std::unique_ptr<DividedRows::Reader>> DividedRows::MakeReader(boo
   }
   state.hold = whole.hold;
   state.caller = whole.caller;
+  state.points_from_micros = whole.points_from_micros;
   state.scan_ranges = &reader->ranges;
   state.evaluation.facts = whole.evaluation.facts;
   state.evaluation.facts.interrupted = state.interrupted;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "model/mutation.h"
 #include "model/row_range.h"
 #include "rows/batch.h"
 #include "rows/held_memory.h"
@@ -40,6 +42,11 @@ struct ExecutionState {
   rows::Hold hold;
   const std::vector<RowRange>* scan_ranges =
       nullptr;  // in normal form: what scans read; null: what their plans say
+  // Of the histories that UNPACK unpacks, only what lies in the times that this says for the key of their row; unset: all.
+  // Places must be kept then.
+  std::function<TimeRange(std::string_view row_key)> unpacked_times = {};
+  // Points of series from before this are left out; nothing: none are.
+  std::optional<int64_t> points_from_micros = {};
   std::function<std::string()> caller;
   // What can be read in parts of a series; null: nothing.  Unset: no series are divided.
   std::function<absl::StatusOr<std::unique_ptr<DividedSource>>(const Plan::SeriesScan& scan)> divide_series =

@@ -77,6 +77,7 @@ class Unpack final : public Operator {
   size_t row_ = 0;  // of in_, whose times come next
   // Of this row, if is_row_begun_:
   bool is_row_begun_ = false;
+  TimeRange wanted_;  // other points are left out
   std::vector<Point> points_;
   std::vector<int64_t> ages_;  // of points_: their times with the sign turned, so that they ascend
   std::vector<size_t> order_;  // of points_, newest first
@@ -118,6 +119,7 @@ void Unpack::AddPoints(size_t history, const Datum& qualifier, const Datum& poin
   if (!points.is_there) return;
   for (const Datum& point : points.list()) {
     DCHECK(point.size == 2);
+    if (!wanted_.Contains(point.items[0].integer)) continue;
     points_.push_back({history, qualifier, point.items[1]});
     ages_.push_back(-point.items[0].integer);
   }
@@ -134,6 +136,7 @@ void Unpack::Forget() {
 absl::Status Unpack::FindPoints(size_t row) {
   Forget();
   is_row_begun_ = true;
+  if (state().unpacked_times) wanted_ = state().unpacked_times(input().SourceKey(row));
   for (size_t i = 0; i < plan_.history.size(); ++i) {
     const Plan::History& history = plan_.history[i];
     const Datum cells = DatumAt(in_.columns[history.column], row);

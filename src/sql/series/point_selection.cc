@@ -306,8 +306,8 @@ absl::Status ApplyTemporal(const TemporalArguments& temporal, const EvaluationCo
 
 }  // namespace
 
-absl::StatusOr<PointSelection> SelectPoints(const Plan::SeriesScan& scan,
-                                            const EvaluationContext& evaluation) {
+absl::StatusOr<PointSelection> SelectPoints(const Plan::SeriesScan& scan, const EvaluationContext& evaluation,
+                                            std::optional<int64_t> from_micros) {
   const series::KnownSeries& known = *scan.series.known;
   PointSelection selection;
   series::Query& query = selection.query;
@@ -317,6 +317,8 @@ absl::StatusOr<PointSelection> SelectPoints(const Plan::SeriesScan& scan,
   if (absl::Status status = ApplyTemporal(scan.temporal, evaluation, &selection); !status.ok()) return status;
   Narrowing narrowing(scan, evaluation, &selection);
   for (const ExpressionPtr& condition : scan.conditions) narrowing.Add(*condition);
+  if (from_micros.has_value())
+    query.selection.from_micros = std::max(query.selection.from_micros, *from_micros);
   selection.is_empty |= query.selection.from_micros >= query.selection.to_micros;
   const auto add_field = [&query](size_t field) {
     if (std::ranges::find(query.fields, field) == query.fields.end()) query.fields.push_back(field);
@@ -325,7 +327,12 @@ absl::StatusOr<PointSelection> SelectPoints(const Plan::SeriesScan& scan,
     if (column.kind == SeriesColumn::Kind::kField) add_field(column.index);
   }
   for (size_t field = 0; field < known.schema.fields.size(); ++field) {
-    if (scan.needs_all_points || scan.IsOfNewest() || query.fields.empty()) add_field(field);
+    const bool is_read = std::ranges::find(query.fields, field) != query.fields.end();
+    if (scan.IsOfNewest() || query.fields.empty()) {
+      add_field(field);
+    } else if (scan.needs_all_points && !is_read) {
+      query.witnesses.push_back(field);
+    }
   }
   selection.is_empty |= query.fields.empty();
   return selection;

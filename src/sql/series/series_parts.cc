@@ -42,7 +42,8 @@ class SeriesParts final : public DividedSource {
 
 absl::StatusOr<std::unique_ptr<DividedSource>> DivideSeries(const QueryScope* scope,
                                                             const Plan::SeriesScan& scan) {
-  absl::StatusOr<PointSelection> selection = SelectPoints(scan, *scope->evaluation());
+  absl::StatusOr<PointSelection> selection =
+      SelectPoints(scan, *scope->evaluation(), scope->state->points_from_micros);
   if (!selection.ok()) return selection.status();
   if (selection->is_empty || selection->query.latest) return nullptr;
   auto parts = std::make_unique<SeriesParts>(scope, scan);

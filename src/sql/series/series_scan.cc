@@ -283,7 +283,8 @@ class NewestScan final : public SeriesOperator {
 
 absl::StatusOr<OperatorPtr> MakeSeriesScan(const QueryScope* scope, const Plan& plan) {
   CHECK(scope->state->tables != nullptr);
-  absl::StatusOr<PointSelection> selection = SelectPoints(*plan.series, *scope->evaluation());
+  absl::StatusOr<PointSelection> selection =
+      SelectPoints(*plan.series, *scope->evaluation(), scope->state->points_from_micros);
   if (!selection.ok()) return selection.status();
   if (selection->query.latest) {
     return std::make_unique<NewestScan>(scope, *plan.series, *std::move(selection));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "changes/change_record.h"
 #include "model/row_range.h"
@@ -14,16 +16,52 @@ namespace {
 constexpr size_t kPiecesMax = 65'536;
 constexpr size_t kPieceBytesMax = 16 << 20;
 
+// Which of the columns a record deletes whole.
+class DeletedColumns {
+ public:
+  explicit DeletedColumns(absl::Span<const ViewDefinition::SourceColumn> columns)
+      : columns_(columns), are_deleted_(columns.size()) {}
+
+  // Takes the next piece of a record; true: it is the last one, and all columns are deleted.
+  absl::StatusOr<bool> Take(std::string_view bytes) {
+    ChangePiece piece;
+    SONDE_TRY(DecodeChangePiece(bytes, &piece));
+    if (piece.first) are_deleted_.assign(columns_.size(), false);
+    for (const LoggedMutation& logged : piece.mutations) {
+      if (piece.kind == ChangeKind::kUser) Note(logged.mutation);
+    }
+    return piece.last && std::ranges::find(are_deleted_, false) == are_deleted_.end();
+  }
+
+ private:
+  void Note(const Mutation& mutation) {
+    const auto* const family = std::get_if<DeleteFromFamily>(&mutation);
+    const auto* const column = std::get_if<DeleteFromColumn>(&mutation);
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const bool is_of_family = family != nullptr && family->family == columns_[i].family;
+      const bool is_of_column = column != nullptr && column->family == columns_[i].family &&
+                                columns_[i].qualifier == column->qualifier && column->time_range.IsAll();
+      if (is_of_family || is_of_column) are_deleted_[i] = true;
+    }
+  }
+
+  const absl::Span<const ViewDefinition::SourceColumn> columns_;
+  std::vector<bool> are_deleted_;
+};
+
 }  // namespace
 
 absl::StatusOr<ChangedRows> ReadChangedRows(RowLog* log, TableId table, int64_t after, size_t keys_max,
-                                            int64_t now_micros) {
+                                            int64_t now_micros,
+                                            absl::Span<const ViewDefinition::SourceColumn> columns) {
   SONDE_TRY_SET(const RowLog::End end, log->FindEnd(table, RowRange::All(), now_micros));
-  ChangedRows changed{.keys = {}, .through = std::max(after, end.frontier), .has_more = false};
+  ChangedRows changed{.keys = {}, .deleted = {}, .through = std::max(after, end.frontier), .has_more = false};
   if (end.last_record <= after || end.frontier <= after) return changed;
   size_t pieces = 0;
   size_t bytes = 0;
   absl::Status status;
+  DeletedColumns deleted(columns);
+  std::string row_key;  // of the record
   const auto visit = [&](const RowLog::Piece& piece) {
     ChangePieceHead head;
     status = DecodeChangePieceHead(piece.bytes, &head);
@@ -36,7 +74,16 @@ absl::StatusOr<ChangedRows> ReadChangedRows(RowLog* log, TableId table, int64_t 
       changed.has_more = true;
       return false;
     }
-    if (head.first) changed.keys.insert(std::string(head.row_key));
+    if (head.first) {
+      row_key = head.row_key;
+      changed.keys.insert(row_key);
+    }
+    if (!columns.empty()) {
+      const absl::StatusOr<bool> is_deleted = deleted.Take(piece.bytes);
+      status = is_deleted.status();
+      if (!status.ok()) return false;
+      if (*is_deleted) changed.deleted.insert(row_key);
+    }
     ++pieces;
     bytes += piece.bytes.size();
     return true;

@@ -148,7 +148,8 @@ void SortContributions(std::vector<Contribution>* contributions) {
 // Reads the rows of a plan, and folds those of each row of the source.
 class Reading {
  public:
-  Reading(Tables* tables, const ViewDefinition& definition, absl::Span<const std::string> keys)
+  Reading(Tables* tables, const ViewDefinition& definition, absl::Span<const std::string> keys,
+          const TimesOfRow& times)
       : definition_(definition) {
     for (const std::string& key : keys) ranges_.push_back(RowRange::Single(key));
     ranges_ = NormalizeRanges(std::move(ranges_));
@@ -161,6 +162,7 @@ class Reading {
       return Hold(-more_bytes);
     };
     state_.scan_ranges = &ranges_;
+    state_.unpacked_times = times;
     scope_.state = &state_;
   }
 
@@ -255,14 +257,15 @@ class Reading {
 
 }  // namespace
 
-absl::StatusOr<std::vector<SourceRow>> ContributionReader::Read(absl::Span<const std::string> keys) {
+absl::StatusOr<std::vector<SourceRow>> ContributionReader::Read(absl::Span<const std::string> keys,
+                                                                const TimesOfRow& times) {
   const bool has_helpers = idle_workers_ != nullptr && idle_workers_->helpers() > 0;
-  if (!has_helpers || keys.size() <= kPartKeys) return ReadPart(keys);
+  if (!has_helpers || keys.size() <= kPartKeys) return ReadPart(keys, times);
   const auto keys_of = [keys](size_t part) { return keys.subspan(part * kPartKeys, kPartKeys); };
   std::vector<std::vector<SourceRow>> read((keys.size() + kPartKeys - 1) / kPartKeys);
   PartsInOrder parts(idle_workers_, read.size(), kPartsAhead,
                      [&](const PartsInOrder&, size_t part) -> absl::Status {
-                       SONDE_TRY_SET(read[part], ReadPart(keys_of(part)));
+                       SONDE_TRY_SET(read[part], ReadPart(keys_of(part), times));
                        return absl::OkStatus();
                      });
   std::vector<SourceRow> rows;
@@ -281,19 +284,20 @@ absl::StatusOr<std::vector<SourceRow>> ContributionReader::Read(absl::Span<const
   }
 }
 
-absl::StatusOr<std::vector<SourceRow>> ContributionReader::ReadPart(absl::Span<const std::string> keys) {
+absl::StatusOr<std::vector<SourceRow>> ContributionReader::ReadPart(absl::Span<const std::string> keys,
+                                                                    const TimesOfRow& times) {
   std::vector<SourceRow> rows;
   for (const std::string& key : keys) rows.push_back({key, {}});
-  SONDE_TRY_SET(const size_t count, ReadInto(keys, absl::MakeSpan(rows)));
+  SONDE_TRY_SET(const size_t count, ReadInto(keys, times, absl::MakeSpan(rows)));
   rows.resize(count);
   return rows;
 }
 
 // Where a row fails, its half is read in halves again, until it is alone.
 absl::StatusOr<size_t> ContributionReader::ReadInto(absl::Span<const std::string> keys,
-                                                    absl::Span<SourceRow> rows) {
+                                                    const TimesOfRow& times, absl::Span<SourceRow> rows) {
   for (SourceRow& row : rows) row.contributions.clear();
-  Reading reading(tables_, *definition_, keys);
+  Reading reading(tables_, *definition_, keys, times);
   absl::StatusOr<size_t> read = reading.Run(rows);
   if (read.ok() || (!IsOfRow(read.status()) && !reading.needs_too_much())) return read;
   if (keys.size() == 1) {
@@ -302,9 +306,9 @@ absl::StatusOr<size_t> ContributionReader::ReadInto(absl::Span<const std::string
     return 1;
   }
   const size_t half = keys.size() / 2;
-  SONDE_TRY_SET(const size_t of_first, ReadInto(keys.first(half), rows.first(half)));
+  SONDE_TRY_SET(const size_t of_first, ReadInto(keys.first(half), times, rows.first(half)));
   if (of_first < half) return of_first;
-  SONDE_TRY_SET(const size_t of_second, ReadInto(keys.subspan(half), rows.subspan(half)));
+  SONDE_TRY_SET(const size_t of_second, ReadInto(keys.subspan(half), times, rows.subspan(half)));
   return half + of_second;
 }
 

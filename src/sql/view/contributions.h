@@ -13,13 +13,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "model/mutation.h"
 #include "sql/view/definition.h"
 #include "sql/view/view_row.h"
 #include "table/tables.h"
@@ -31,6 +34,9 @@ inline constexpr size_t kContributionsMax = 100'000;
 inline constexpr size_t kContributionBytesMax = size_t{64} << 20;
 inline constexpr int64_t kRowMemoryBytes = int64_t{256} << 20;
 
+// Which cells of a row count, by the key of the row.
+using TimesOfRow = std::function<TimeRange(std::string_view row_key)>;
+
 class ContributionReader {
  public:
   // `tables` and `idle_workers` must outlive this.  `idle_workers`: null: nobody helps.
@@ -40,7 +46,9 @@ class ContributionReader {
 
   // The rows of the first of these keys, which ascend, each once: one a key, at least one, and no more when the rows before give
   // kContributionsMax contributions or kContributionBytesMax.  Errors: those of the engine.
-  absl::StatusOr<std::vector<SourceRow>> Read(absl::Span<const std::string> keys);
+  // `times`: for definitions that unpack, which threads may ask at once; unset: all cells count.
+  absl::StatusOr<std::vector<SourceRow>> Read(absl::Span<const std::string> keys,
+                                              const TimesOfRow& times = {});
 
   // How often rows were left out because of an error or a limit.
   uint64_t rows_left_out() const { return rows_left_out_; }
@@ -50,9 +58,11 @@ class ContributionReader {
   static constexpr size_t kPartsAhead = 2;
 
   // Read, by the calling thread.
-  absl::StatusOr<std::vector<SourceRow>> ReadPart(absl::Span<const std::string> keys);
+  absl::StatusOr<std::vector<SourceRow>> ReadPart(absl::Span<const std::string> keys,
+                                                  const TimesOfRow& times);
   // Returns how many rows were read, from the first on.
-  absl::StatusOr<size_t> ReadInto(absl::Span<const std::string> keys, absl::Span<SourceRow> rows);
+  absl::StatusOr<size_t> ReadInto(absl::Span<const std::string> keys, const TimesOfRow& times,
+                                  absl::Span<SourceRow> rows);
 
   Tables* const tables_;
   const std::shared_ptr<const ViewDefinition> definition_;

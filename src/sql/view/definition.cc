@@ -139,6 +139,7 @@ class Definer {
     SONDE_TRY_SET(const std::unique_ptr<Statement> statement, ParseStatement(text_));
     SONDE_TRY(RefuseInView(*statement, text_));
     Query& query = *statement->query;
+    SONDE_TRY(TakeLifetime(&query));
     view_->kind = query.group_by.empty() ? ViewDefinition::Kind::kIndex : ViewDefinition::Kind::kGroups;
     SONDE_TRY_SET(const std::vector<size_t> keys, KeyItems(query, text_));
     SONDE_TRY_SET(BoundQuery with_order, Bind(*statement, text_, options_));
@@ -149,6 +150,7 @@ class Definer {
     SetSources(&view_->query, &sources);
     view_->source_needs = std::move(sources.tables.front());
     SONDE_TRY(NameColumns());
+    SONDE_TRY(TakeSourceColumns());
     SONDE_TRY(TakeKeys(keys));
     SONDE_TRY(PlaceColumns());
     if (view_->kind == ViewDefinition::Kind::kGroups) {
@@ -156,10 +158,57 @@ class Definer {
     } else {
       for (const size_t key : view_->keys) view_->key_sources.push_back({key, {}});
     }
+    if (view_->lifetime.retain_micros.has_value() && !view_->time.has_value())
+      return BadView("with retain must have a column _timestamp, the time that its rows are forgotten by");
     return view_;
   }
 
  private:
+  absl::Status TakeLifetime(Query* query) {
+    SONDE_TRY_SET(view_->lifetime, LifetimeOf(*query, text_));
+    if (!query->hints.empty() && options_.dialect == Dialect::kProduction) {
+      return ErrorAt(
+          text_, query->hints.front().name.position,
+          absl::UnimplementedError("Hints of materialized views are not in production's language"));
+    }
+    query->hints.clear();
+    if (!view_->lifetime.outlives_source) return absl::OkStatus();
+    options_.find_table =
+        [find = std::move(options_.find_table)](std::string_view id) -> absl::StatusOr<TableSchemaRef> {
+      SONDE_TRY_SET(const TableSchemaRef table, find(id));
+      TableSchema without_rules = *table;
+      for (FamilySchema& family : without_rules.families) family.gc_rule = {};
+      return std::make_shared<const TableSchema>(std::move(without_rules));
+    };
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeSourceColumns() {
+    if (!view_->lifetime.outlives_source) return absl::OkStatus();
+    const Plan* plan = view_->query.plan.get();
+    bool is_unpacked = false;
+    for (; plan->kind != Plan::Kind::kScan; plan = plan->inputs[0].get()) {
+      is_unpacked |= plan->kind == Plan::Kind::kUnpack;
+      if (plan->inputs.empty())
+        return absl::UnimplementedError("Materialized views with a plan of this form are not built");
+    }
+    for (const ScanColumn& column : plan->scan->columns) {
+      if (column.kind == ScanColumn::Kind::kKey || column.kind == ScanColumn::Kind::kKeyField) continue;
+      const bool is_family = column.kind == ScanColumn::Kind::kFamily;
+      view_->source_columns.push_back(
+          {column.family, is_family ? std::nullopt : std::optional(column.qualifier)});
+    }
+    if (!is_unpacked) {
+      return absl::UnimplementedError(
+          "Materialized views that outlive their source are built over UNPACK only, whose rows are of one "
+          "time "
+          "each and expire as a whole");
+    }
+    if (plan->scan->temporal.latest_n != nullptr || plan->scan->temporal.as_of != nullptr)
+      return BadView("that outlives its source cannot have latest_n or as_of");
+    return absl::OkStatus();
+  }
+
   absl::Status NameColumns() {
     for (const OutputColumn& output : view_->query.columns) {
       SONDE_TRY(CheckColumnName(output.name));

@@ -28,6 +28,7 @@
 #include "sql/bind/binder.h"
 #include "sql/plan/plan.h"
 #include "sql/value/value.h"
+#include "sql/view/lifetime.h"
 
 namespace sonde::sql {
 
@@ -74,7 +75,16 @@ struct ViewDefinition {
   std::vector<std::optional<size_t>> group_keys;
   std::vector<Value> group_constants;  // one a key of the aggregate
 
+  ViewLifetime lifetime;
+  // If it outlives its source: the columns of the source that count, those of a family or one of it.
+  struct SourceColumn {
+    std::string family;
+    std::optional<std::string> qualifier;  // nothing: all
+  };
+  std::vector<SourceColumn> source_columns;
+
   ViewSource source_needs;  // the source and the families that the query needs
+  // Of a view that outlives its source: without the rules of its families, so that what they forget is seen until it is collected.
   const TableSchemaRef& source() const { return query.tables.front(); }
 };
 

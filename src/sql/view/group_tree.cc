@@ -17,14 +17,14 @@ absl::Status DamagedTree() { return absl::DataLossError("The tree of a view's gr
 }  // namespace
 
 absl::StatusOr<GroupTree::Merged> GroupTree::Refresh(const GroupId& group,
-                                                     const std::set<uint64_t>& changed_hashes) {
+                                                     absl::Span<const ContributorChange> changes) {
   const std::string prefix = GroupPrefix(group);
   SONDE_TRY_SET(const Small small, MergeSmall(prefix));
   if (small.depth == 0 && !small.is_large) return small.merged;
   int depth = std::max(small.depth, 1);
   bool grows = small.depth == 0;
   if (!grows) {
-    SONDE_TRY_SET(const uint64_t fullest, RefreshNodes(prefix, depth, changed_hashes));
+    SONDE_TRY_SET(const uint64_t fullest, RefreshNodes(prefix, depth, changes));
     grows = fullest > 2 * shape_.FanOut() && depth < TreeShape::kDepthMax;
     if (grows) ++depth;
   }
@@ -91,31 +91,72 @@ absl::Status GroupTree::WriteNode(std::string_view prefix, int level, uint64_t n
 }
 
 absl::StatusOr<uint64_t> GroupTree::RefreshNodes(std::string_view prefix, int depth,
-                                                 const std::set<uint64_t>& hashes) {
-  SONDE_TRY_SET(const uint64_t fullest, RefreshLevel(prefix, depth, /*of_nodes=*/false, hashes));
+                                                 absl::Span<const ContributorChange> changes) {
+  SONDE_TRY_SET(const uint64_t fullest, RefreshLevel(prefix, depth, /*of_nodes=*/false, changes));
   for (int level = depth - 1; level >= 1; --level)
-    SONDE_TRY(RefreshLevel(prefix, level, /*of_nodes=*/true, hashes).status());
+    SONDE_TRY(RefreshLevel(prefix, level, /*of_nodes=*/true, changes).status());
   return fullest;
 }
 
 absl::StatusOr<uint64_t> GroupTree::RefreshLevel(std::string_view prefix, int level, bool of_nodes,
-                                                 const std::set<uint64_t>& hashes) {
-  std::vector<uint64_t> nodes;  // ascending, as hashes do
-  std::vector<RowRange> ranges;
-  for (const uint64_t hash : hashes) {
-    const uint64_t node = shape_.Prefix(hash, level);
-    if (!nodes.empty() && nodes.back() == node) continue;
-    nodes.push_back(node);
-    ranges.push_back(of_nodes ? ChildrenOfNode(shape_, prefix, level, node)
-                              : ContributorsOfNode(shape_, prefix, level, node));
+                                                 absl::Span<const ContributorChange> changes) {
+  std::vector<ChangedNode> grown;
+  std::vector<ChangedNode> changed;
+  for (size_t first = 0; first < changes.size();) {
+    const uint64_t node = shape_.Prefix(changes[first].hash, level);
+    size_t end = first;
+    bool only_grows = true;
+    for (; end < changes.size() && shape_.Prefix(changes[end].hash, level) == node; ++end)
+      only_grows &= changes[end].added.has_value();
+    (only_grows ? grown : changed).push_back({node, changes.subspan(first, end - first)});
+    first = end;
   }
   uint64_t fullest = 0;
+  SONDE_TRY(ExtendNodes(prefix, level, grown, &fullest));
+  SONDE_TRY(MakeNodes(prefix, level, of_nodes, changed, &fullest));
+  SONDE_TRY(rows_->Commit());
+  return fullest;
+}
+
+absl::Status GroupTree::ExtendNodes(std::string_view prefix, int level, absl::Span<const ChangedNode> nodes,
+                                    uint64_t* fullest) {
+  std::vector<RowRange> ranges;
+  for (const ChangedNode& node : nodes)
+    ranges.push_back(RowRange::Single(NodeKey(prefix, level, node.prefix)));
+  size_t at = 0;
+  // `value`: the node as it was; nothing: it is new.
+  const auto extend = [&](std::optional<std::string_view> value) -> absl::Status {
+    NodeState node;
+    merger_->Clear();
+    if (value.has_value()) SONDE_TRY(Add(*value, /*is_node=*/true, &node));
+    for (const ContributorChange& change : nodes[at].changes)
+      SONDE_TRY(Add(*change.added, /*is_node=*/false, &node));
+    *fullest = std::max(*fullest, node.contributors);
+    return WriteNode(prefix, level, nodes[at++].prefix, node);
+  };
+  const auto visit = [&](std::string_view key, std::string_view value) -> absl::StatusOr<bool> {
+    while (nodes[at].prefix != HashOfNodeKey(key)) SONDE_TRY(extend(std::nullopt));
+    SONDE_TRY(extend(value));
+    return true;
+  };
+  SONDE_TRY(rows_->Scan(NormalizeRanges(std::move(ranges)), visit));
+  while (at < nodes.size()) SONDE_TRY(extend(std::nullopt));
+  return absl::OkStatus();
+}
+
+absl::Status GroupTree::MakeNodes(std::string_view prefix, int level, bool of_nodes,
+                                  absl::Span<const ChangedNode> nodes, uint64_t* fullest) {
+  std::vector<RowRange> ranges;
+  for (const ChangedNode& node : nodes) {
+    ranges.push_back(of_nodes ? ChildrenOfNode(shape_, prefix, level, node.prefix)
+                              : ContributorsOfNode(shape_, prefix, level, node.prefix));
+  }
   size_t at = 0;
   NodeState node;
   merger_->Clear();
   const auto finish = [&]() -> absl::Status {
-    fullest = std::max(fullest, node.contributors);
-    SONDE_TRY(WriteNode(prefix, level, nodes[at++], node));
+    *fullest = std::max(*fullest, node.contributors);
+    SONDE_TRY(WriteNode(prefix, level, nodes[at++].prefix, node));
     node = {};
     merger_->Clear();
     return absl::OkStatus();
@@ -123,14 +164,13 @@ absl::StatusOr<uint64_t> GroupTree::RefreshLevel(std::string_view prefix, int le
   // One scan of all ranges: to begin one costs as much as many states.
   const auto visit = [&](std::string_view key, std::string_view value) -> absl::StatusOr<bool> {
     const uint64_t hash = of_nodes ? HashOfNodeKey(key) : HashOfContributorKey(prefix, key);
-    while (nodes[at] != shape_.Prefix(hash, level)) SONDE_TRY(finish());
+    while (nodes[at].prefix != shape_.Prefix(hash, level)) SONDE_TRY(finish());
     SONDE_TRY(Add(value, of_nodes, &node));
     return true;
   };
   SONDE_TRY(rows_->Scan(NormalizeRanges(std::move(ranges)), visit));
   while (at < nodes.size()) SONDE_TRY(finish());
-  SONDE_TRY(rows_->Commit());
-  return fullest;
+  return absl::OkStatus();
 }
 
 absl::Status GroupTree::Rebuild(std::string_view prefix, int depth) {

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <deque>
+#include <map>
 #include <memory>
-#include <set>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "engine/memory/memory_engine.h"
 #include "sql/view/state_rows.h"
@@ -44,15 +48,21 @@ class GroupTreeTest : public testing::Test {
     const std::string key = "source" + std::to_string(source);
     rows_->Put(ContributorKey(prefix_, key), state);
     ASSERT_EQ(rows_->Commit(), absl::OkStatus());
-    changed_.insert(StateHash(key));
+    changed_.push_back({StateHash(key), std::nullopt});
+  }
+  // The first state of this source.
+  void Add(int source, const std::string& state) {
+    Put(source, state);
+    changed_.back().added = added_.emplace_back(state);
   }
   void Delete(int source) {
     const std::string key = "source" + std::to_string(source);
     rows_->Delete(ContributorKey(prefix_, key));
     ASSERT_EQ(rows_->Commit(), absl::OkStatus());
-    changed_.insert(StateHash(key));
+    changed_.push_back({StateHash(key), std::nullopt});
   }
   std::string Refresh() {
+    std::ranges::sort(changed_, {}, &ContributorChange::hash);
     const auto merged = GroupTree(kShape, rows_.get(), &merger_).Refresh(group_, changed_);
     changed_.clear();
     if (!merged.ok()) return merged.status().ToString();
@@ -75,7 +85,8 @@ class GroupTreeTest : public testing::Test {
   SumMerger merger_;
   const GroupId group_{"key", 5};
   const std::string prefix_ = GroupPrefix(group_);
-  std::set<uint64_t> changed_;
+  std::vector<ContributorChange> changed_;
+  std::deque<std::string> added_;
 };
 
 TEST_F(GroupTreeTest, ComesToTheSumWhateverItsSize) {
@@ -92,6 +103,44 @@ TEST_F(GroupTreeTest, ComesToTheSumWhateverItsSize) {
   Delete(399);
   EXPECT_EQ(Refresh(), "0: 0");
   EXPECT_EQ(StoredRows(), 0U) << "nothing is left of the tree";
+}
+
+TEST_F(GroupTreeTest, GrowsAndChangesToTheSameSum) {
+  std::mt19937 random(7);
+  std::map<int, int64_t> states;
+  for (int round = 0; round < 300; ++round) {
+    for (uint32_t i = 0; i < 1 + random() % 8; ++i) {
+      const int source = static_cast<int>(random() % 400);
+      const int64_t state = static_cast<int64_t>(random() % 100);
+      const bool is_changed = std::ranges::any_of(changed_, [&](const ContributorChange& change) {
+        return change.hash == StateHash("source" + std::to_string(source));
+      });
+      if (is_changed) continue;
+      if (!states.contains(source)) {
+        Add(source, std::to_string(state));
+        states[source] = state;
+      } else if (random() % 3 == 0) {
+        Delete(source);
+        states.erase(source);
+      } else {
+        Put(source, std::to_string(state));
+        states[source] = state;
+      }
+    }
+    int64_t sum = 0;
+    for (const auto& [source, state] : states) sum += state;
+    ASSERT_EQ(Refresh(), std::to_string(states.size()) + ": " + std::to_string(sum)) << round;
+  }
+}
+
+// So a group that only grows costs none of its other contributors.
+TEST_F(GroupTreeTest, NewContributorsAreMergedIntoTheirNodes) {
+  for (int i = 0; i < 100; ++i) Put(i, "1");
+  EXPECT_EQ(Refresh(), "100: 100");
+  for (int i = 0; i < 100; ++i) Put(i, "2");  // nobody tells the tree of these
+  changed_.clear();
+  Add(100, "5");
+  EXPECT_EQ(Refresh(), "101: 105");
 }
 
 TEST_F(GroupTreeTest, StatesThatDoNotGoTogetherFailTheirGroupUntilTheyAreGone) {

@@ -11,6 +11,7 @@
 #include "sql/library/library.h"
 #include "sql/plan/try.h"
 #include "sql/syntax/syntax_error.h"
+#include "sql/view/lifetime.h"
 
 namespace sonde::sql {
 namespace {
@@ -31,12 +32,6 @@ bool IsViewAggregate(std::string_view name) {
   return name == "SUM" || std::ranges::find(kViewAggregates, name) != kViewAggregates.end();
 }
 
-std::string NameOf(const Path& path) {
-  std::string name;
-  for (const std::string& part : path.parts) name += (name.empty() ? "" : ".") + part;
-  return name;
-}
-
 class Refusals {
  public:
   explicit Refusals(std::string_view text) : text_(text) {}
@@ -46,7 +41,6 @@ class Refusals {
     if (query.kind == Query::Kind::kNested) return Refuse(query.position, "a query in parentheses");
     if (query.kind == Query::Kind::kFrom || !query.pipes.empty())
       return NotBuilt(query.position, "pipe syntax");
-    if (!query.hints.empty()) return CheckHint(query.hints.front());
     SONDE_TRY(CheckSelect(query));
     if (query.group_by_all) return Refuse(query.position, "GROUP BY ALL");
     if (query.group_by.empty() == query.order_by.empty()) {
@@ -74,11 +68,7 @@ class Refusals {
   }
 
   absl::Status CheckHint(const Hint& hint) const {
-    const std::string name = NameOf(hint.name);
-    if (name == "outlive_source" || name == "retain") {
-      return NotBuilt(hint.name.position, fmt::format("the hint {}", name));
-    }
-    return Refuse(hint.name.position, fmt::format("the hint {}", name));
+    return Refuse(hint.name.position, fmt::format("the hint {} of a table", NameOf(hint.name)));
   }
 
   // The clauses that no SELECT of a definition has, that of UNPACK included; and its FROM and WHERE.

@@ -10,10 +10,21 @@ namespace sonde::sql {
 namespace {
 
 constexpr char kSource = 's';
+constexpr char kFrozen = 'f';
 constexpr char kGroup = 'g';
 constexpr char kTreeDepth = 0;
 constexpr char kTreeNode = 1;
 constexpr char kContributor = 2;
+
+std::string WithSource(char kind, std::string_view source_key) {
+  return std::string(1, kind).append(source_key);
+}
+
+RowRange OfSources(char kind, const RowRange& source_keys) {
+  return {WithSource(kind, source_keys.start), source_keys.end.empty()
+                                                   ? std::string(1, static_cast<char>(kind + 1))
+                                                   : WithSource(kind, source_keys.end)};
+}
 
 std::string WithHash(std::string_view group_prefix, char kind, uint64_t hash) {
   std::string key(group_prefix);
@@ -49,14 +60,15 @@ uint64_t StateHash(std::string_view source_key) {
 
 std::string CheckpointKey() { return "c"; }
 
-std::string SourceStateKey(std::string_view source_key) { return std::string(1, kSource).append(source_key); }
+std::string SourceStateKey(std::string_view source_key) { return WithSource(kSource, source_key); }
+
+std::string FrozenShareKey(std::string_view source_key) { return WithSource(kFrozen, source_key); }
 
 std::string_view SourceOfStateKey(std::string_view key) { return key.substr(1); }
 
-RowRange SourceStates(const RowRange& source_keys) {
-  return {SourceStateKey(source_keys.start),
-          source_keys.end.empty() ? std::string(1, kSource + 1) : SourceStateKey(source_keys.end)};
-}
+RowRange SourceStates(const RowRange& source_keys) { return OfSources(kSource, source_keys); }
+
+RowRange FrozenShareKeys(const RowRange& source_keys) { return OfSources(kFrozen, source_keys); }
 
 std::string GroupPrefix(const GroupId& group) {
   std::string prefix(1, kGroup);

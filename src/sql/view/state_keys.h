@@ -3,6 +3,7 @@
 // Format (docs/formats/view-state.md):
 //   "c"                              the checkpoint
 //   "s" source key                   the groups of a row of the source
+//   "f" source key                   what a row of the source gave by cells that have expired (frozen_shares.h)
 //   "g" group 00                     of a large group: the depth of its tree
 //   "g" group 01 level prefix        a node of that tree: the merged state of the contributors whose hashes begin so
 //   "g" group 02 hash source key     the state that one row of the source contributes
@@ -39,9 +40,11 @@ uint64_t StateHash(std::string_view source_key);
 
 std::string CheckpointKey();
 std::string SourceStateKey(std::string_view source_key);
-// The source key of such a key.
+std::string FrozenShareKey(std::string_view source_key);
+// The source key of such a key, of either kind.
 std::string_view SourceOfStateKey(std::string_view key);
 RowRange SourceStates(const RowRange& source_keys);
+RowRange FrozenShareKeys(const RowRange& source_keys);
 
 // All keys of a group begin so.
 std::string GroupPrefix(const GroupId& group);

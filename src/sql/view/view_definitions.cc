@@ -27,6 +27,7 @@ absl::StatusOr<MaterializedViewFacts> CheckedDefinitions::Check(std::string_view
                                                                 std::string_view query,
                                                                 MayReadTable may_read) {
   BindOptions options = BindOptionsOfView(catalog_, &bundles_, instance);
+  options.dialect = dialect_;
   options.find_table = [find = std::move(options.find_table), prefix = fmt::format("{}/tables/", instance),
                         may_read](std::string_view id) -> absl::StatusOr<TableSchemaRef> {
     SONDE_TRY(may_read(prefix + std::string(id)));

@@ -17,13 +17,15 @@ BindOptions BindOptionsOfView(Catalog* catalog, BundleFinder* bundles, std::stri
 class CheckedDefinitions final : public ViewDefinitions {
  public:
   // `catalog` must outlive this.
-  explicit CheckedDefinitions(Catalog* catalog) : catalog_(catalog), bundles_(catalog) {}
+  explicit CheckedDefinitions(Catalog* catalog, Dialect dialect = Dialect::kSonde)
+      : catalog_(catalog), dialect_(dialect), bundles_(catalog) {}
 
   absl::StatusOr<MaterializedViewFacts> Check(std::string_view instance, std::string_view query,
                                               MayReadTable may_read) override;
 
  private:
   Catalog* const catalog_;
+  const Dialect dialect_;  // in production's, what production does not have is refused
   BundleFinder bundles_;
 };
 

@@ -78,6 +78,7 @@ class History {
     const std::string query = kQueries[Below(kQueryCount)];
     ASSERT_EQ(store_->CreateView("v" + std::to_string(views_), query), absl::OkStatus()) << query;
     ++views_;
+    keepers_.reset();
     keepers_ = std::make_unique<ViewKeepers>(store_.get(), options_);
   }
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
+#include <variant>
 
 #include "base/bytes.h"
 #include "model/names.h"
@@ -18,6 +20,40 @@ namespace {
 
 // A checkpoint that has moved by this much is written even if nothing has changed, so that the log reaches back to it.
 constexpr int64_t kCheckpointMicrosMax = int64_t{10} * 60 * 1'000'000;
+// So many rows have their frozen shares in memory at once.
+constexpr size_t kFrozenRowsMax = 256;
+constexpr size_t kFrozenCommitBytes = 1 << 20;
+// A sweep for groups that are too old comes after a hundredth of the time that they are kept, within these bounds.
+constexpr int64_t kSweepMicrosMin = int64_t{60} * 1'000'000;
+constexpr int64_t kSweepMicrosMax = int64_t{24} * 3'600 * 1'000'000;
+constexpr int64_t kSweepsPerRetention = 100;
+// A step of a sweep looks at the groups of so many rows.
+constexpr size_t kSweptRowsPerStep = 16'384;
+
+// The time before which all cells count as they were, once these are collected.
+int64_t FreezeBefore(const ViewDefinition& definition, absl::Span<const Mutation> deletes) {
+  int64_t before_micros = 0;
+  for (const Mutation& mutation : deletes) {
+    const auto& column = std::get<DeleteFromColumn>(mutation);
+    const bool counts = std::ranges::any_of(definition.source_columns, [&column](const auto& of_view) {
+      return of_view.family == column.family &&
+             of_view.qualifier.value_or(std::string(column.qualifier)) == column.qualifier;
+    });
+    if (!counts) continue;
+    const int64_t end_micros = column.time_range.end_micros == 0 ? INT64_MAX : column.time_range.end_micros;
+    before_micros = std::max(before_micros, end_micros);
+  }
+  return before_micros;
+}
+
+void AddUse(std::string_view name, int64_t now_micros, TableSchema* table) {
+  if (table->FindLogUse(name) != nullptr) return;
+  const auto at = std::ranges::lower_bound(table->log_uses, name, {}, &LogUse::name);
+  table->log_uses.insert(at, {.name = std::string(name),
+                              .retention_micros = absl::ToInt64Microseconds(kLogRetention),
+                              .start_micros = now_micros,
+                              .reads_garbage = true});
+}
 
 }  // namespace
 
@@ -27,11 +63,12 @@ ViewKeeper::ViewKeeper(Tables* tables, UnloggedWriters* unlogged, MaterializedVi
       unlogged_(unlogged),
       name_(view->name),
       source_(view->source),
+      outlives_source_(OutlivesSource(view->query)),
       view_(std::move(view)),
       options_(options),
       bundles_(&tables->catalog()) {}
 
-absl::StatusOr<bool> ViewKeeper::Step() {
+absl::StatusOr<bool> ViewKeeper::Prepare() {
   const TableSchemaRef source = tables_->catalog().FindById(source_.table_id);
   if (source == nullptr) {
     return absl::NotFoundError(fmt::format("Table {} of view {} is gone", source_.table, name_));
@@ -39,10 +76,16 @@ absl::StatusOr<bool> ViewKeeper::Step() {
   SONDE_TRY_SET(const bool is_logged, StartLogging(*source));
   if (!is_logged) return false;
   SONDE_TRY(Bind(source));
-  if (!checkpoint_.has_value()) SONDE_TRY(Open(*source));
-  if (ShowsOtherCells(checkpoint_->families, RulesOf(*source)) || !LogReachesBack())
-    SONDE_TRY(PopulateAgain());
-  checkpoint_->families = RulesOf(*source);
+  const TableSchema& seen = *definition_->source();
+  if (!checkpoint_.has_value()) SONDE_TRY(Open(seen));
+  if (ShowsOtherCells(checkpoint_->families, RulesOf(seen)) || !LogReachesBack()) SONDE_TRY(PopulateAgain());
+  checkpoint_->families = RulesOf(seen);
+  return true;
+}
+
+absl::StatusOr<bool> ViewKeeper::Step() {
+  SONDE_TRY_SET(const bool is_ready, Prepare());
+  if (!is_ready) return false;
   SONDE_TRY_SET(const bool more_changes, Follow());
   bool more_rows = false;
   // Neither waits for the other: while both have work they take turns, a step each.
@@ -50,38 +93,35 @@ absl::StatusOr<bool> ViewKeeper::Step() {
       (!more_changes || std::exchange(populates_next_, !populates_next_))) {
     SONDE_TRY_SET(more_rows, Populate());
   }
-  if (!more_changes && !checkpoint_->populating_from.has_value()) SONDE_TRY(TellReady());
+  if (!more_changes && !checkpoint_->populating_from.has_value()) {
+    SONDE_TRY(TellReady());
+    SONDE_TRY_SET(more_rows, Sweep());
+  }
   TellProgress();
   return more_changes || more_rows;
 }
 
 absl::StatusOr<bool> ViewKeeper::StartLogging(const TableSchema& source) {
-  if (source.FindLogUse(kViewLogUse) == nullptr) {
-    const bool was_logged = source.IsLogged();
-    SONDE_TRY_SET(const TableSchemaRef before, tables_->catalog().Find(source.name));
-    const int64_t now_micros = tables_->clock().NowMicros();
-    SONDE_TRY(tables_->catalog()
-                  .Update(source.name,
-                          [now_micros](TableSchema* table) {
-                            if (table->FindLogUse(kViewLogUse) != nullptr) return absl::OkStatus();
-                            const auto at =
-                                std::ranges::lower_bound(table->log_uses, kViewLogUse, {}, &LogUse::name);
-                            table->log_uses.insert(
-                                at, {.name = std::string(kViewLogUse),
-                                     .retention_micros = absl::ToInt64Microseconds(kLogRetention),
-                                     .start_micros = now_micros,
-                                     .reads_garbage = true});
-                            return absl::OkStatus();
-                          })
-                  .status());
-    if (!was_logged) unlogged_->Add(before, absl::Now() + options_.writers_wait_max);
-    return false;
-  }
-  return !unlogged_->MayWrite(source.id);
+  const bool has_use = source.FindLogUse(kViewLogUse) != nullptr;
+  const bool is_asked = !outlives_source_ || source.FindLogUse(kExpiredKeeperUse) != nullptr;
+  if (has_use && is_asked) return !unlogged_->MayWrite(source.id);
+  const bool was_logged = source.IsLogged();
+  SONDE_TRY_SET(const TableSchemaRef before, tables_->catalog().Find(source.name));
+  const int64_t now_micros = tables_->clock().NowMicros();
+  SONDE_TRY(tables_->catalog()
+                .Update(source.name,
+                        [this, now_micros](TableSchema* table) {
+                          AddUse(kViewLogUse, now_micros, table);
+                          if (outlives_source_) AddUse(kExpiredKeeperUse, now_micros, table);
+                          return absl::OkStatus();
+                        })
+                .status());
+  if (!was_logged) unlogged_->Add(before, absl::Now() + options_.writers_wait_max);
+  return false;
 }
 
 absl::Status ViewKeeper::Bind(const TableSchemaRef& source) {
-  if (definition_ != nullptr && definition_->source() == source) return absl::OkStatus();
+  if (bound_to_ == source) return absl::OkStatus();
   SONDE_TRY_SET(
       std::shared_ptr<const ViewDefinition> definition,
       DefineView(view_->query, BindOptionsOfView(&tables_->catalog(), &bundles_, InstanceOfSqlView(name_))));
@@ -91,11 +131,17 @@ absl::Status ViewKeeper::Bind(const TableSchemaRef& source) {
   SONDE_TRY_SET(
       std::unique_ptr<ViewWriter> writer,
       ViewWriter::Create(&tables_->engine(), definition, view_->storage, view_->workings, options_.shape));
+  std::unique_ptr<FrozenShares> frozen;
+  if (definition->lifetime.outlives_source) {
+    SONDE_TRY_SET(frozen, FrozenShares::Create(&writer->state(), *definition));
+  }
   if (reader_ != nullptr) rows_left_out_before_ += reader_->rows_left_out();
   if (writer_ != nullptr) groups_left_out_before_ += writer_->groups_left_out();
   definition_ = std::move(definition);
   reader_ = std::make_unique<ContributionReader>(tables_, definition_, options_.idle_workers);
+  frozen_ = std::move(frozen);  // before the writer, which has its rows
   writer_ = std::move(writer);
+  bound_to_ = source;
   return absl::OkStatus();
 }
 
@@ -131,9 +177,12 @@ bool ViewKeeper::LogReachesBack() const {
 }
 
 absl::StatusOr<bool> ViewKeeper::Follow() {
-  SONDE_TRY_SET(const ChangedRows changed,
-                ReadChangedRows(tables_->engine().log(), source_.table_id, checkpoint_->position,
-                                options_.rows_per_step, tables_->clock().NowMicros()));
+  SONDE_TRY_SET(
+      const ChangedRows changed,
+      ReadChangedRows(tables_->engine().log(), source_.table_id, checkpoint_->position,
+                      options_.rows_per_step, tables_->clock().NowMicros(), definition_->source_columns));
+  for (const std::string& key : changed.deleted) frozen_->Delete(key);
+  if (!changed.deleted.empty()) SONDE_TRY(frozen_->Commit());
   SONDE_TRY(Replace({changed.keys.begin(), changed.keys.end()}));
   changed_rows_ += changed.keys.size();
   checkpoint_->position = changed.through;
@@ -153,12 +202,141 @@ absl::StatusOr<bool> ViewKeeper::Populate() {
 }
 
 absl::Status ViewKeeper::Replace(const std::vector<std::string>& keys) {
-  for (absl::Span<const std::string> rest = keys; !rest.empty();) {
+  for (absl::Span<const std::string> rest = keys; frozen_ == nullptr && !rest.empty();) {
     SONDE_TRY_SET(const std::vector<SourceRow> rows, reader_->Read(rest));
     SONDE_TRY(writer_->Replace(rows));
     rest.remove_prefix(rows.size());
   }
+  for (size_t first = 0; frozen_ != nullptr && first < keys.size(); first += kFrozenRowsMax)
+    SONDE_TRY(ReplaceWithFrozen(absl::MakeConstSpan(keys).subspan(first, kFrozenRowsMax)));
   return absl::OkStatus();
+}
+
+bool ViewKeeper::IsPast(const GroupId& group) const {
+  const std::optional<int64_t>& retain_micros = definition_->lifetime.retain_micros;
+  return retain_micros.has_value() && group.micros < tables_->clock().NowMicros() - *retain_micros;
+}
+
+absl::Status ViewKeeper::ReplaceWithFrozen(absl::Span<const std::string> keys) {
+  writer_->state().Clear();
+  SONDE_TRY_SET(FrozenByRow shares, frozen_->Read(keys));
+  const TimesOfRow live = [&shares](std::string_view key) -> TimeRange {
+    const auto share = shares.find(key);
+    return {.start_micros = share == shares.end() ? 0 : share->second.before_micros};
+  };
+  const auto is_past = [this](const Contribution& contribution) { return IsPast(contribution.group); };
+  while (!keys.empty()) {
+    SONDE_TRY_SET(std::vector<SourceRow> rows, reader_->Read(keys, live));
+    for (SourceRow& row : rows) {
+      std::erase_if(row.contributions, is_past);
+      const auto share = shares.find(row.key);
+      if (share == shares.end()) continue;
+      if (std::erase_if(share->second.contributions, is_past) > 0) {
+        // The time stays as long as there are cells that it divides.
+        if (share->second.contributions.empty() && row.contributions.empty()) {
+          frozen_->Delete(row.key);
+        } else {
+          frozen_->Put(row.key, share->second);
+        }
+      }
+      SONDE_TRY_SET(const bool go_together, frozen_->Merge(share->second, &row.contributions));
+      if (!go_together) ++rows_left_out_before_;
+    }
+    SONDE_TRY(frozen_->Commit());
+    SONDE_TRY(writer_->Replace(rows));
+    keys.remove_prefix(rows.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ViewKeeper::KeepExpired(absl::Span<const ExpiredKeeper::Row> rows) {
+  if (!outlives_source_) return absl::OkStatus();
+  SONDE_TRY_SET(const bool is_ready, Prepare());
+  if (!is_ready) return absl::OkStatus();  // the view has not begun
+  // A deletion takes what is frozen before it, and nothing that is frozen later.
+  SONDE_TRY_SET(const RowLog::End end, tables_->engine().log()->FindEnd(source_.table_id, RowRange::All(),
+                                                                        tables_->clock().NowMicros()));
+  while (checkpoint_->position < end.frontier) SONDE_TRY(Follow().status());
+  SONDE_TRY(Flush());
+  for (size_t first = 0; first < rows.size(); first += kFrozenRowsMax)
+    SONDE_TRY(Freeze(rows.subspan(first, kFrozenRowsMax)));
+  TellProgress();
+  return absl::OkStatus();
+}
+
+// Moves the time that divides the shares of these rows.
+absl::Status ViewKeeper::Freeze(absl::Span<const ExpiredKeeper::Row> rows) {
+  writer_->state().Clear();
+  std::vector<std::string> keys;
+  for (const ExpiredKeeper::Row& row : rows) keys.emplace_back(row.row_key);
+  SONDE_TRY_SET(FrozenByRow shares, frozen_->Read(keys));
+  std::map<std::string, TimeRange, std::less<>> moved;  // the cells that are to be frozen
+  for (const ExpiredKeeper::Row& row : rows) {
+    const int64_t before_micros = FreezeBefore(*definition_, row.deletes);
+    const auto share = shares.find(row.row_key);
+    const int64_t start_micros = share == shares.end() ? 0 : share->second.before_micros;
+    if (before_micros > start_micros) moved[std::string(row.row_key)] = {start_micros, before_micros};
+  }
+  std::erase_if(keys, [&moved](const std::string& key) { return !moved.contains(key); });
+  const TimesOfRow between = [&moved](std::string_view key) { return moved.find(key)->second; };
+  for (absl::Span<const std::string> rest = keys; !rest.empty();) {
+    SONDE_TRY_SET(std::vector<SourceRow> read, reader_->Read(rest, between));
+    for (SourceRow& row : read) {
+      FrozenShare& share = shares[row.key];
+      SONDE_TRY_SET(const bool go_together, frozen_->Merge(share, &row.contributions));
+      if (!go_together) ++rows_left_out_before_;
+      share.before_micros = moved.find(row.key)->second.end_micros;
+      share.contributions = std::move(row.contributions);
+      frozen_->Put(row.key, share);
+      if (frozen_->waiting_bytes() >= kFrozenCommitBytes) SONDE_TRY(frozen_->Commit());
+    }
+    rest.remove_prefix(read.size());
+  }
+  return frozen_->Commit();
+}
+
+absl::StatusOr<bool> ViewKeeper::Sweep() {
+  const std::optional<int64_t>& retain_micros = definition_->lifetime.retain_micros;
+  if (!retain_micros.has_value()) return false;
+  const int64_t now_micros = tables_->clock().NowMicros();
+  if (!sweeping_from_.has_value()) {
+    if (now_micros < next_sweep_micros_) return false;
+    sweeping_from_ = "";
+    next_sweep_micros_ =
+        now_micros + std::clamp(*retain_micros / kSweepsPerRetention, kSweepMicrosMin, kSweepMicrosMax);
+  }
+  std::vector<std::string> past;
+  std::optional<std::string> last;  // of the rows that were looked at
+  size_t looked_at = 0;
+  SONDE_TRY(writer_->state().Scan(
+      {SourceStates({*sweeping_from_, ""})},
+      [&](std::string_view key, std::string_view value) -> absl::StatusOr<bool> {
+        std::vector<GroupId> groups;
+        if (!DecodeGroups(value, &groups))
+          return absl::DataLossError("The groups of a row are damaged in a view's state");
+        last = std::string(SourceOfStateKey(key));
+        if (std::ranges::any_of(groups, [this](const GroupId& group) { return IsPast(group); }))
+          past.push_back(*last);
+        return ++looked_at < kSweptRowsPerStep && past.size() < options_.rows_per_step;
+      }));
+  SONDE_TRY(Replace(past));
+  const bool is_over = looked_at < kSweptRowsPerStep && past.size() < options_.rows_per_step;
+  sweeping_from_ = is_over || !last.has_value() ? std::nullopt : std::optional(Successor(*last));
+  return sweeping_from_.has_value();
+}
+
+absl::StatusOr<std::vector<std::string>> ListKeptRows(Tables* tables, TableId source, const RowRange& range,
+                                                      size_t rows_max) {
+  std::set<std::string> keys;
+  for (const MaterializedViewRef& view : tables->catalog().ListAllMaterializedViews()) {
+    if (view->source.table_id != source) continue;
+    SONDE_TRY_SET(const std::vector<std::string> of_view,
+                  ListFrozen(StateRows(&tables->engine(), view->workings), range, rows_max));
+    keys.insert(of_view.begin(), of_view.end());
+  }
+  std::vector<std::string> first(keys.begin(), keys.end());
+  if (first.size() > rows_max) first.resize(rows_max);
+  return first;
 }
 
 absl::StatusOr<ViewKeeper::NextKeys> ViewKeeper::FindKeys(const std::string& from) const {

@@ -8,8 +8,11 @@
 // reach back to the checkpoint any more (it is kept for kLogRetention), or if the rules of the source's families have changed, which may
 // show or hide cells without a change of a row.
 //
-// Source: sql.md 3.5.
-// Threads: Step and Flush belong to one thread at a time; all others may be called at once.
+// A view that outlives its source keeps what its rows gave by cells that are about to be collected (frozen_shares.h); whoever collects
+// asks for it first (KeepExpired).  A change of a row that deletes all that the view reads of it takes that away, too.
+//
+// Source: sql.md 3.5, 3.6.
+// Threads: Step, KeepExpired and Flush belong to one thread at a time; all others may be called at once.
 // Errors: NOT_FOUND: the source is gone.  DATA_LOSS: the state is damaged.  Others: those of the engine and the catalog; Step may be
 //   called again.
 #pragma once
@@ -26,12 +29,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "catalog/sql_views.h"
 #include "sql/exec/bundle_finder.h"
 #include "sql/view/checkpoint.h"
 #include "sql/view/contributions.h"
 #include "sql/view/definition.h"
+#include "sql/view/frozen_shares.h"
 #include "sql/view/view_writer.h"
+#include "table/expired_keeper.h"
 #include "table/tables.h"
 #include "work/idle_workers.h"
 
@@ -82,6 +88,11 @@ class UnloggedWriters {
   std::map<TableId, Table> tables_;
 };
 
+// The first rows of a range of a source, ascending, of which views keep something that has expired; at most `rows_max`.
+// Errors: those of the engine.
+absl::StatusOr<std::vector<std::string>> ListKeptRows(Tables* tables, TableId source, const RowRange& range,
+                                                      size_t rows_max);
+
 class ViewKeeper {
  public:
   // Pointers must outlive this.
@@ -90,14 +101,19 @@ class ViewKeeper {
 
   // Does a bounded piece of work.  True: there is more to do at once.
   absl::StatusOr<bool> Step();
+  // As ExpiredKeeper.  Follows all changes from before the call first.
+  absl::Status KeepExpired(absl::Span<const ExpiredKeeper::Row> rows);
   // Writes the checkpoint down if it has moved.
   absl::Status Flush();
 
   const std::string& name() const { return name_; }
   const ViewSource& source() const { return source_; }
+  bool outlives_source() const { return outlives_source_; }
   ViewProgress progress() const;
 
  private:
+  // Brings the keeper to where it can follow.  False: writes from before the source was logged are still under way.
+  absl::StatusOr<bool> Prepare();
   // Makes the source log its changes.  False: writes from before are still under way.
   absl::StatusOr<bool> StartLogging(const TableSchema& source);
   // Binds the definition if the source has another schema now.
@@ -108,6 +124,12 @@ class ViewKeeper {
   absl::StatusOr<bool> Follow();
   absl::StatusOr<bool> Populate();
   absl::Status Replace(const std::vector<std::string>& keys);
+  // The same, of a view that outlives its source.
+  absl::Status ReplaceWithFrozen(absl::Span<const std::string> keys);
+  absl::Status Freeze(absl::Span<const ExpiredKeeper::Row> rows);
+  // Looks for rows that give to groups which are longer ago than they are to be kept, if that is due.  True: there is more to do.
+  absl::StatusOr<bool> Sweep();
+  bool IsPast(const GroupId& group) const;
   // The next keys to populate: of rows that are there, and of rows that give to the view, whether there or not.
   struct NextKeys {
     std::vector<std::string> keys;
@@ -123,6 +145,7 @@ class ViewKeeper {
   UnloggedWriters* const unlogged_;
   const std::string name_;
   const ViewSource source_;
+  const bool outlives_source_;
   MaterializedViewRef view_;
   const ViewKeeperOptions options_;
   BundleFinder bundles_;
@@ -130,6 +153,10 @@ class ViewKeeper {
   std::shared_ptr<const ViewDefinition> definition_;
   std::unique_ptr<ContributionReader> reader_;
   std::unique_ptr<ViewWriter> writer_;
+  std::unique_ptr<FrozenShares> frozen_;      // null: it does not outlive its source
+  TableSchemaRef bound_to_;                   // the source as the definition was bound to it
+  std::optional<std::string> sweeping_from_;  // nothing: no sweep is under way
+  int64_t next_sweep_micros_ = 0;
   std::optional<ViewCheckpoint> checkpoint_;
   ViewCheckpoint written_;  // the checkpoint as it was written last
   bool populates_next_ = false;

@@ -50,13 +50,16 @@ struct ViewStore {
   }
   TableSchemaRef Table() const { return *catalog->Find(TableName()); }
 
-  void CreateTable() {
+  void CreateTable(bool has_rules = true) {
     TableSchema schema;
     schema.name = TableName();
     schema.families = {{.name = "f"},
                        {.name = "two", .gc_rule = {GcRule::MaxVersions{2}}},
                        {.name = "day", .gc_rule = {GcRule::MaxAge{kViewTestDay}}},
                        {.name = "sum", .aggregate = AggregateKind::kSum}};
+    for (FamilySchema& family : schema.families) {
+      if (!has_rules) family.gc_rule = {};
+    }
     const auto created = catalog->Create(schema);
     ASSERT_TRUE(created.ok()) << created.status();
   }
@@ -99,11 +102,13 @@ struct ViewStore {
 
   // What the query gives now, as such cells.
   std::string Expected(const std::string& view) {
-    const MaterializedViewRef record = *catalog->FindMaterializedView(ViewName(view));
+    return ExpectedOf((*catalog->FindMaterializedView(ViewName(view)))->query);
+  }
+  std::string ExpectedOf(const std::string& text) {
     BundleFinder bundles(catalog.get());
     const BindOptions options = BindOptionsOfView(catalog.get(), &bundles, kViewTestInstance);
-    const auto definition = DefineView(record->query, options);
-    const absl::StatusOr<BoundQuery> query = ParseAndBind(record->query, options);
+    const auto definition = DefineView(text, options);
+    const absl::StatusOr<BoundQuery> query = ParseAndBind(text, options);
     if (!query.ok()) return query.status().ToString();
     ExecutionEnvironment environment;
     environment.tables = &tables;
@@ -173,13 +178,26 @@ struct ViewStore {
   }
 };
 
-// Keepers of all views of a store.
-class ViewKeepers {
+// Keepers of all views of a store.  There is one of a store at a time.
+class ViewKeepers final : public ExpiredKeeper {
  public:
-  explicit ViewKeepers(ViewStore* store, ViewKeeperOptions options = {}) {
+  explicit ViewKeepers(ViewStore* store, ViewKeeperOptions options = {}) : store_(store) {
+    store_->tables.SetExpiredKeeper(this);
     for (const MaterializedViewRef& view : store->catalog->ListAllMaterializedViews()) {
       keepers_.push_back(std::make_unique<ViewKeeper>(&store->tables, &unlogged_, view, options));
     }
+  }
+  ~ViewKeepers() { store_->tables.SetExpiredKeeper(nullptr); }
+
+  absl::Status KeepExpired(const TableSchema& /*schema*/, absl::Span<const Row> rows) override {
+    for (const auto& keeper : keepers_) {
+      if (absl::Status status = keeper->KeepExpired(rows); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::vector<std::string>> ListKept(const TableSchema& schema, const RowRange& range,
+                                                    size_t rows_max) override {
+    return ListKeptRows(&store_->tables, schema.id, range, rows_max);
   }
 
   absl::Status Step(size_t keeper) { return keepers_[keeper]->Step().status(); }
@@ -199,6 +217,7 @@ class ViewKeepers {
   ViewKeeper& operator[](size_t i) { return *keepers_[i]; }
 
  private:
+  ViewStore* const store_;
   UnloggedWriters unlogged_;
   std::vector<std::unique_ptr<ViewKeeper>> keepers_;
 };
@@ -217,6 +236,7 @@ class ViewTest : public testing::Test {
   }
   void CatchUp() {
     if (keepers_ == nullptr || keepers_->size() != store_.catalog->ListAllMaterializedViews().size()) {
+      keepers_.reset();
       keepers_ = std::make_unique<ViewKeepers>(&store_, options_);
     }
     clock_.Advance(kViewTestSecond);

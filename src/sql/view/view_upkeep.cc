@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "catalog/catalog.h"
@@ -25,9 +24,12 @@ double Seconds(int64_t micros) { return static_cast<double>(micros) * 1e-6; }
 ViewUpkeep::ViewUpkeep(Tables* tables,
                        std::function<void(const std::string& view, const absl::Status& error)> tell_error,
                        ViewUpkeepOptions options)
-    : tables_(tables), tell_error_(std::move(tell_error)), options_(options), thread_([this] { Run(); }) {}
+    : tables_(tables), tell_error_(std::move(tell_error)), options_(options), thread_([this] { Run(); }) {
+  tables_->SetExpiredKeeper(this);
+}
 
 ViewUpkeep::~ViewUpkeep() {
+  tables_->SetExpiredKeeper(nullptr);
   {
     const absl::MutexLock lock(&mutex_);
     is_stopping_ = true;
@@ -71,22 +73,27 @@ void ViewUpkeep::TakeViews() {
 
 // A table that no view reads from any more is not logged for views.
 void ViewUpkeep::StopLogging() {
-  std::set<TableId> sources;
-  for (const auto& [id, kept] : views_) sources.insert(kept->keeper->source().table_id);
-  for (const TableSchemaRef& table : tables_->catalog().ListAll()) {
-    if (table->FindLogUse(kViewLogUse) == nullptr || sources.contains(table->id)) continue;
-    const auto stop = [this, id = table->id](TableSchema* schema) {
-      // A view may have come meanwhile.
-      for (const MaterializedViewRef& view : tables_->catalog().ListAllMaterializedViews()) {
-        if (view->source.table_id == id) return absl::OkStatus();
-      }
-      std::erase_if(schema->log_uses, [](const LogUse& use) { return use.name == kViewLogUse; });
-      return absl::OkStatus();
-    };
-    tables_->catalog()
-        .Update(table->name, stop)
-        .status()
-        .IgnoreError();  // the log is trimmed, whoever reads it
+  // Whether a view has a use of the log of this table.
+  const auto is_used = [this](TableId table, std::string_view use) {
+    const std::vector<MaterializedViewRef> all = tables_->catalog().ListAllMaterializedViews();
+    return std::ranges::any_of(all, [&](const MaterializedViewRef& view) {
+      return view->source.table_id == table && (use == kViewLogUse || OutlivesSource(view->query));
+    });
+  };
+  for (const std::string_view use : {kViewLogUse, kExpiredKeeperUse}) {
+    for (const TableSchemaRef& table : tables_->catalog().ListAll()) {
+      if (table->FindLogUse(use) == nullptr || is_used(table->id, use)) continue;
+      const auto stop = [&, id = table->id](TableSchema* schema) {
+        // A view may have come meanwhile.
+        if (!is_used(id, use))
+          std::erase_if(schema->log_uses, [use](const LogUse& of) { return of.name == use; });
+        return absl::OkStatus();
+      };
+      tables_->catalog()
+          .Update(table->name, stop)
+          .status()
+          .IgnoreError();  // the log is trimmed, whoever reads it
+    }
   }
 }
 
@@ -103,21 +110,51 @@ bool ViewUpkeep::StepAll() {
 }
 
 bool ViewUpkeep::Step(Kept* kept) {
-  const absl::StatusOr<bool> more = kept->keeper->Step();
+  absl::StatusOr<bool> more = false;
+  {
+    const absl::MutexLock works(&kept->works);
+    more = kept->keeper->Step();
+  }
   // A view that was deleted meanwhile has no tables any more.
   if (absl::IsNotFound(more.status()) && tables_->catalog().MaterializedViewsVersion() != version_)
     return true;
-  std::string error = more.ok() ? "" : std::string(more.status().message());
-  bool is_first = false;
-  {
-    const absl::MutexLock lock(&mutex_);
-    is_first = !error.empty() && kept->error.empty();
-    kept->error = std::move(error);
-  }
-  if (is_first) tell_error_(kept->keeper->name(), more.status());
+  NoteEnd(kept, more.status());
   if (more.ok()) return *more;
   kept->rests_until = absl::Now() + options_.rest_after_error;
   return false;
+}
+
+void ViewUpkeep::NoteEnd(Kept* kept, const absl::Status& status) {
+  bool is_first = false;
+  {
+    const absl::MutexLock lock(&mutex_);
+    is_first = !status.ok() && kept->error.empty();
+    kept->error = std::string(status.message());
+  }
+  if (is_first) tell_error_(kept->keeper->name(), status);
+}
+
+absl::Status ViewUpkeep::KeepExpired(const TableSchema& schema, absl::Span<const Row> rows) {
+  for (const MaterializedViewRef& view : tables_->catalog().ListAllMaterializedViews()) {
+    if (view->source.table_id != schema.id || !OutlivesSource(view->query)) continue;
+    std::shared_ptr<Kept> kept;
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (const auto at = views_.find(view->storage->id); at != views_.end()) kept = at->second;
+    }
+    if (kept == nullptr) return absl::UnavailableError(fmt::format("View {} is not kept yet", view->name));
+    const absl::MutexLock works(&kept->works);
+    if (absl::Status status = kept->keeper->KeepExpired(rows); !status.ok()) {
+      NoteEnd(kept.get(), status);
+      return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> ViewUpkeep::ListKept(const TableSchema& schema,
+                                                              const RowRange& range, size_t rows_max) {
+  return ListKeptRows(tables_, schema.id, range, rows_max);
 }
 
 void ViewUpkeep::LookAtLag(Kept* kept) {

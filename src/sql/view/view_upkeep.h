@@ -4,6 +4,9 @@
 // thread rests between steps.  When nothing has changed, it looks for news every ViewUpkeepOptions::idle.  Views of a store that has no change
 // logs, or that several servers share, are not kept: each server would keep them.
 //
+// As long as it lives it is the ExpiredKeeper of the tables, for views that outlive their source.  Whoever collects waits for the step of such
+// a view that is under way.
+//
 // Threads: all functions may be called at once.
 #pragma once
 
@@ -19,9 +22,11 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "base/steady_cond_var.h"
 #include "metrics/figure.h"
 #include "sql/view/view_keeper.h"
+#include "table/expired_keeper.h"
 #include "table/tables.h"
 
 namespace sonde::sql {
@@ -36,7 +41,7 @@ struct ViewUpkeepOptions {
   ViewKeeperOptions keeper = {};
 };
 
-class ViewUpkeep {
+class ViewUpkeep final : public ExpiredKeeper {
  public:
   // `tables` must outlive this.  `tell_error` is told the first of errors in a row of a view, and that a view cannot keep up any more
   // (RESOURCE_EXHAUSTED), by the thread.
@@ -54,12 +59,19 @@ class ViewUpkeep {
     std::string finding;     // in words, that it cannot keep up; empty: it can
   };
   std::vector<Progress> ListProgress() const;
+
+  // UNAVAILABLE: a view of the table is not kept yet.  Other errors: those of its keeper, which are the view's, too.
+  absl::Status KeepExpired(const TableSchema& schema, absl::Span<const Row> rows) override;
+  absl::StatusOr<std::vector<std::string>> ListKept(const TableSchema& schema, const RowRange& range,
+                                                    size_t rows_max) override;
+
   // By view: lag, population, rows that were computed and that were left out.
   std::vector<Figure> Figures() const;
 
  private:
   struct Kept {
     std::unique_ptr<ViewKeeper> keeper;
+    absl::Mutex works;  // held while the keeper does
     absl::Time rests_until = absl::InfinitePast();
     std::string error;
     std::string finding;
@@ -74,6 +86,8 @@ class ViewUpkeep {
   // Return whether there is more to do at once.
   bool StepAll();
   bool Step(Kept* kept);
+  // Notes how the last work for the view has ended.
+  void NoteEnd(Kept* kept, const absl::Status& status);
   void LookAtLag(Kept* kept);
   int64_t LagOf(const ViewProgress& progress) const;
   bool IsStopping() const;

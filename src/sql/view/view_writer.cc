@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
 #include "sql/plan/try.h"
-#include "sql/view/group_tree.h"
 #include "sql/view/state_keys.h"
 
 namespace sonde::sql {
@@ -49,7 +50,7 @@ absl::Status ViewWriter::Replace(absl::Span<const SourceRow> rows) {
   SONDE_TRY_SET(const std::vector<std::vector<GroupId>> old_groups, ReadOldGroups(rows));
   ChangedGroups changed;
   SONDE_TRY(WriteContributions(rows, old_groups, &changed));
-  SONDE_TRY(Show(changed));
+  SONDE_TRY(Show(&changed));
   return ForgetOldGroups(rows, old_groups);
 }
 
@@ -78,34 +79,39 @@ absl::Status ViewWriter::WriteContributions(absl::Span<const SourceRow> rows,
     const std::vector<GroupId> all = UnionOf(old_groups[i], groups);
     if (all != old_groups[i]) state_.Put(SourceStateKey(rows[i].key), EncodeGroups(all));
     const uint64_t hash = StateHash(rows[i].key);
-    for (const GroupId& group : all) (*changed)[group].insert(hash);
-    for (const Contribution& contribution : rows[i].contributions) {
-      state_.Put(ContributorKey(GroupPrefix(contribution.group), rows[i].key), contribution.state);
-    }
     std::vector<GroupId> gone;
     std::ranges::set_difference(all, groups, std::back_inserter(gone));
+    for (const GroupId& group : gone) (*changed)[group].push_back({hash, std::nullopt});
+    for (const Contribution& contribution : rows[i].contributions) {
+      const bool is_new = !std::ranges::binary_search(old_groups[i], contribution.group);
+      (*changed)[contribution.group].push_back(
+          {hash, is_new ? std::optional<std::string_view>(contribution.state) : std::nullopt});
+      state_.Put(ContributorKey(GroupPrefix(contribution.group), rows[i].key), contribution.state);
+    }
     for (const GroupId& group : gone) state_.Delete(ContributorKey(GroupPrefix(group), rows[i].key));
     if (state_.waiting_bytes() >= kStateCommitBytes) SONDE_TRY(state_.Commit());
   }
   return state_.Commit();
 }
 
-absl::Status ViewWriter::Show(const ChangedGroups& changed) {
+absl::Status ViewWriter::Show(ChangedGroups* changed) {
   std::vector<GroupCells> row;
-  for (const auto& [group, hashes] : changed) {
+  for (auto& [group, changes] : *changed) {
+    std::ranges::sort(changes, {}, &ContributorChange::hash);
     if (!row.empty() && row.front().group.row_key != group.row_key)
       SONDE_TRY(table_.Write(std::exchange(row, {})));
-    SONDE_TRY_SET(GroupCells cells, CellsOf(group, hashes));
+    SONDE_TRY_SET(GroupCells cells, CellsOf(group, changes));
     row.push_back(std::move(cells));
   }
   if (!row.empty()) SONDE_TRY(table_.Write(std::move(row)));
   return table_.Commit();
 }
 
-absl::StatusOr<GroupCells> ViewWriter::CellsOf(const GroupId& group, const std::set<uint64_t>& hashes) {
+absl::StatusOr<GroupCells> ViewWriter::CellsOf(const GroupId& group,
+                                               absl::Span<const ContributorChange> changes) {
   GroupCells result{group, std::nullopt};
   SONDE_TRY_SET(const GroupTree::Merged merged,
-                GroupTree(shape_, &state_, merger_.get()).Refresh(group, hashes));
+                GroupTree(shape_, &state_, merger_.get()).Refresh(group, changes));
   if (merged.contributors == 0) return result;
   if (!merged.has_failed) {
     absl::StatusOr<std::optional<std::vector<ViewCell>>> cells = merger_->Cells(group);

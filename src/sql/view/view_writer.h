@@ -3,8 +3,8 @@
 // Order of the writes, so that the same rows, replaced again after a crash, come to the same:
 //   1. the groups of a row, old and new ones; 2. its states, those of old groups deleted; 3. the groups merged, and shown;
 //   4. the groups of the row, new ones only.
-// So each group that has a state of a row, or was shown with one, is among the groups of the row.  Nothing is ever added
-// to a total.
+// So each group that has a state of a row, or was shown with one, is among the groups of the row.  What is merged is merged
+// again from what is below, but for rows whose groups did not have the group yet: nothing has their states then, and they are added.
 // Threads: not for several threads.
 // Errors: those of the engine; DATA_LOSS: the state is damaged.  After an error the same rows are to be replaced again.
 #pragma once
@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +21,7 @@
 #include "engine/engine.h"
 #include "sql/view/definition.h"
 #include "sql/view/group_state.h"
+#include "sql/view/group_tree.h"
 #include "sql/view/state_keys.h"
 #include "sql/view/state_rows.h"
 #include "sql/view/view_row.h"
@@ -48,16 +48,16 @@ class ViewWriter {
   ViewWriter(Engine* engine, std::shared_ptr<const ViewDefinition> definition, TableSchemaRef storage,
              TableSchemaRef workings, TreeShape shape);
 
-  // By group: the hashes of the contributors that have changed.
-  using ChangedGroups = std::map<GroupId, std::set<uint64_t>>;
+  // By group: the contributors that have changed; they view the rows.
+  using ChangedGroups = std::map<GroupId, std::vector<ContributorChange>>;
 
   // The groups that rows had so far, one list a row.
   absl::StatusOr<std::vector<std::vector<GroupId>>> ReadOldGroups(absl::Span<const SourceRow> rows) const;
   absl::Status WriteContributions(absl::Span<const SourceRow> rows,
                                   const std::vector<std::vector<GroupId>>& old_groups,
                                   ChangedGroups* changed);
-  absl::Status Show(const ChangedGroups& changed);
-  absl::StatusOr<GroupCells> CellsOf(const GroupId& group, const std::set<uint64_t>& hashes);
+  absl::Status Show(ChangedGroups* changed);
+  absl::StatusOr<GroupCells> CellsOf(const GroupId& group, absl::Span<const ContributorChange> changes);
   absl::Status ForgetOldGroups(absl::Span<const SourceRow> rows,
                                const std::vector<std::vector<GroupId>>& old_groups);
 
