@@ -421,11 +421,12 @@ TEST(CheckOptions, NamesTheFlagThatIsOutOfRange) {
   options.data_dir = "/nowhere/at/all";
   EXPECT_EQ(CheckOptions(options),
             absl::InvalidArgumentError("--data-dir is not a directory: \"/nowhere/at/all\""));
-  EXPECT_EQ(RunWorkloads("everything", Options()).status(),
-            absl::InvalidArgumentError("a benchmark is one of ingest, scan, point-read, point-write, latest, "
-                                       "range, column-read, sql, sql-point, sql-prepare, json-blobs, "
-                                       "create-view, mixed, large-row, large-values, "
-                                       "lines, all; got \"everything\""));
+  EXPECT_EQ(
+      RunWorkloads("everything", Options()).status(),
+      absl::InvalidArgumentError("a benchmark is one of ingest, scan, point-read, point-write, latest, "
+                                 "range, increment, column-read, sql, sql-point, sql-prepare, json-blobs, "
+                                 "create-view, mixed, large-row, large-values, "
+                                 "lines, all; got \"everything\""));
 }
 
 TEST(Report, ShowsEachResult) {

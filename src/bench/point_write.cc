@@ -19,8 +19,38 @@ namespace {
 
 namespace data = google::bigtable::v2;
 
+// A call that changes a row, with one answer.
+template <typename Response>
+class RowCall : public Call {
+ public:
+  void Start(grpc::CompletionQueue* queue) final {
+    reader_.reset();
+    context_.emplace();
+    reader_ = Begin(&*context_, queue);
+    reader_->Finish(&response_, &status_, static_cast<Call*>(this));
+  }
+
+  absl::StatusOr<bool> Advance(bool) final {
+    if (!status_.ok()) return CallError(status_);
+    return true;
+  }
+
+  std::optional<std::chrono::milliseconds> retry_delay() const final { return RetryDelay(status_); }
+
+ protected:
+  using Reader = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>>;
+  // The call with the request that Next made, started.
+  virtual Reader Begin(grpc::ClientContext* context, grpc::CompletionQueue* queue) = 0;
+
+ private:
+  Response response_;
+  std::optional<grpc::ClientContext> context_;
+  Reader reader_;
+  grpc::Status status_;
+};
+
 // Writes one row a request: steps of hosts of its own, in random order of hosts.
-class PointWrite final : public Call {
+class PointWrite final : public RowCall<data::MutateRowResponse> {
  public:
   PointWrite(data::Bigtable::Stub* stub, const Options& options, int client, int64_t* step,
              RandomSource* random, Quota* quota, ClientResult* result)
@@ -58,21 +88,11 @@ class PointWrite final : public Call {
     return true;
   }
 
-  void Start(grpc::CompletionQueue* queue) override {
-    reader_.reset();
-    context_.emplace();
-    reader_ = stub_->AsyncMutateRow(&*context_, request_, queue);
-    reader_->Finish(&response_, &status_, static_cast<Call*>(this));
-  }
-
-  absl::StatusOr<bool> Advance(bool) override {
-    if (!status_.ok()) return CallError(status_);
-    return true;
-  }
-
-  std::optional<std::chrono::milliseconds> retry_delay() const override { return RetryDelay(status_); }
-
  private:
+  Reader Begin(grpc::ClientContext* context, grpc::CompletionQueue* queue) override {
+    return stub_->AsyncMutateRow(context, request_, queue);
+  }
+
   data::Bigtable::Stub* const stub_;
   const DataShape shape_;
   const RowKeys keys_;
@@ -83,20 +103,50 @@ class PointWrite final : public Call {
   ClientResult* const result_;
   std::vector<uint64_t> qualifiers_;
   data::MutateRowRequest request_;
-  data::MutateRowResponse response_;
-  std::optional<grpc::ClientContext> context_;
-  std::unique_ptr<grpc::ClientAsyncResponseReader<data::MutateRowResponse>> reader_;
-  grpc::Status status_;
 };
 
-}  // namespace
+// Adds one to a counter of a row, one of kCounterRows.
+class Increment final : public RowCall<data::ReadModifyWriteRowResponse> {
+ public:
+  Increment(data::Bigtable::Stub* stub, const Options& options, int /*client*/, int64_t* /*step*/,
+            RandomSource* random, Quota* quota, ClientResult* result)
+      : stub_(stub), random_(random), quota_(quota), result_(result) {
+    request_.set_table_name(TableName(options, PointTable(options)));
+    data::ReadModifyWriteRule* const rule = request_.add_rules();
+    rule->set_family_name(std::string(kFamily));
+    rule->set_column_qualifier("counter");
+    rule->set_increment_amount(1);
+  }
 
-absl::StatusOr<Result> RunPointWrite(const Options& given) {
+  bool Next() override {
+    if (!quota_->Take()) return false;
+    request_.set_row_key(fmt::format("counter_{:06}", random_->Uniform(kCounterRows)));
+    ++result_->rows;
+    result_->bytes += request_.ByteSizeLong();
+    return true;
+  }
+
+ private:
+  static constexpr uint64_t kCounterRows = 10'000;
+
+  Reader Begin(grpc::ClientContext* context, grpc::CompletionQueue* queue) override {
+    return stub_->AsyncReadModifyWriteRow(context, request_, queue);
+  }
+
+  data::Bigtable::Stub* const stub_;
+  RandomSource* const random_;
+  Quota* const quota_;
+  ClientResult* const result_;
+  data::ReadModifyWriteRowRequest request_;
+};
+
+template <typename RowCallKind>
+absl::StatusOr<Result> RunPoints(const std::string& name, const Options& given) {
   Options options = given;
   options.shape.kind = DataKind::kCpu;
   options.shape.cells_per_row = given.point_write_cells;
   if (absl::Status status = EnsureTable(options, PointTable(options)); !status.ok()) return status;
-  return RunClients("point-write", options,
+  return RunClients(name, options,
                     [&](int client, const std::shared_ptr<grpc::Channel>& channel, Deadline deadline,
                         ClientResult* result) {
                       const auto stub = data::Bigtable::NewStub(channel);
@@ -105,11 +155,21 @@ absl::StatusOr<Result> RunPointWrite(const Options& given) {
                       int64_t step = 0;
                       std::vector<std::unique_ptr<Call>> calls;
                       for (int i = 0; i < options.in_flight.value_or(kPointInFlight); ++i) {
-                        calls.push_back(std::make_unique<PointWrite>(stub.get(), options, client, &step,
-                                                                     &random, &quota, result));
+                        calls.push_back(std::make_unique<RowCallKind>(stub.get(), options, client, &step,
+                                                                      &random, &quota, result));
                       }
                       result->status = RunCalls(calls, &result->latency_us, &result->refused);
                     });
+}
+
+}  // namespace
+
+absl::StatusOr<Result> RunPointWrite(const Options& options) {
+  return RunPoints<PointWrite>("point-write", options);
+}
+
+absl::StatusOr<Result> RunIncrement(const Options& options) {
+  return RunPoints<Increment>("increment", options);
 }
 
 }  // namespace sonde::bench

@@ -100,6 +100,8 @@ constexpr KnownWorkload kKnownWorkloads[] = {
     {{"point-write", "write single rows (MutateRow)"}, RunAlone<RunPointWrite>, true},
     {{"latest", "read the newest values of single series (ReadRows, reversed)"}, RunAlone<RunLatest>, true},
     {{"range", "read one field of single series over some time (ReadRows)"}, RunAlone<RunRange>, true},
+    {{"increment", "add one to a counter of a row, one of ten thousand (ReadModifyWriteRow)"},
+     RunAlone<RunIncrement>},
     {{"column-read", "read the newest cell of one column of single rows (ReadRows)"},
      RunAlone<RunColumnRead>},
     {{"sql", "ask one --query again and again, prepared once (ExecuteQuery)"}, RunAlone<RunSql>},

@@ -93,6 +93,7 @@ absl::StatusOr<Result> RunIngest(const Options& options);
 absl::StatusOr<Result> RunScan(const Options& options);
 absl::StatusOr<Result> RunPointRead(const Options& options);
 absl::StatusOr<Result> RunPointWrite(const Options& options);
+absl::StatusOr<Result> RunIncrement(const Options& options);
 absl::StatusOr<Result> RunColumnRead(const Options& options);
 absl::StatusOr<Result> RunLatest(const Options& options);
 absl::StatusOr<Result> RunRange(const Options& options);

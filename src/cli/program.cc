@@ -72,6 +72,7 @@ int RunProgram(int argc, char** argv) {
   AddReadCommand(app, &exit_status);
   AddKeyvizCommand(app, &exit_status);
   AddBenchCommand(app, &exit_status);
+  AddCopyCommand(app, &exit_status);
   AddCompactCommand(app, &exit_status);
   AddTableCommand(app, &exit_status);
   AddConfigCommand(app, &exit_status);

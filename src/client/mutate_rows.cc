@@ -34,12 +34,16 @@ size_t BytesIn(const RowWrite& row) {
   return bytes;
 }
 
-bool IsIdempotent(const RowWrite& row) {
-  return std::none_of(row.cells.begin(), row.cells.end(),
-                      [](const CellWrite& cell) { return cell.timestamp_micros == kServerTimestamp; });
+bool IsIdempotent(const RowWrite& row, const std::set<std::string>& merged) {
+  return std::none_of(row.cells.begin(), row.cells.end(), [&](const CellWrite& cell) {
+    if (cell.timestamp_micros == kServerTimestamp) return true;
+    return !merged.empty() && merged.contains(cell.family) &&
+           std::find(row.delete_columns.begin(), row.delete_columns.end(),
+                     std::pair(cell.family, cell.qualifier)) == row.delete_columns.end();
+  });
 }
 
-void AddEntry(const RowWrite& row, MutateRowsRequest* request) {
+void AddEntry(const RowWrite& row, const std::set<std::string>& merged, MutateRowsRequest* request) {
   MutateRowsRequest::Entry* entry = request->add_entries();
   entry->set_row_key(row.row_key);
   entry->mutable_mutations()->Reserve(static_cast<int>(MutationsIn(row)));
@@ -49,6 +53,14 @@ void AddEntry(const RowWrite& row, MutateRowsRequest* request) {
     mutation->set_column_qualifier(qualifier);
   }
   for (const CellWrite& cell : row.cells) {
+    if (!merged.empty() && merged.contains(cell.family)) {
+      auto* mutation = entry->add_mutations()->mutable_merge_to_cell();
+      mutation->set_family_name(cell.family);
+      mutation->mutable_column_qualifier()->set_raw_value(cell.qualifier);
+      mutation->mutable_timestamp()->set_raw_timestamp_micros(cell.timestamp_micros);
+      mutation->mutable_input()->set_raw_value(cell.value);
+      continue;
+    }
     auto* mutation = entry->add_mutations()->mutable_set_cell();
     mutation->set_family_name(cell.family);
     mutation->set_column_qualifier(cell.qualifier);
@@ -72,8 +84,10 @@ size_t RowsInRequest(const std::vector<RowWrite>& rows, size_t first, const Muta
 }
 
 absl::StatusOr<std::vector<absl::Status>> MutateRowsCall::Run(const std::string& table_name,
-                                                              const std::vector<RowWrite>& rows) {
+                                                              const std::vector<RowWrite>& rows,
+                                                              const std::set<std::string>& merged) {
   table_name_ = table_name;
+  merged_ = merged;
   statuses_.assign(rows.size(), absl::OkStatus());
   any_answered_ = false;
   for (size_t first = 0; first < rows.size();) {
@@ -94,7 +108,8 @@ absl::Status MutateRowsCall::SendBatch(const std::vector<RowWrite>& rows, size_t
   for (size_t i = 0; i < count; ++i) indices[i] = first + i;
   while (true) {
     const Attempt attempt = SendOnce(rows, indices);
-    std::erase_if(indices, [&](size_t i) { return !IsTransient(statuses_[i]) || !IsIdempotent(rows[i]); });
+    std::erase_if(indices,
+                  [&](size_t i) { return !IsTransient(statuses_[i]) || !IsIdempotent(rows[i], merged_); });
     if (indices.empty() || !backoff.WaitForNext(attempt.server_delay)) return attempt.call;
   }
 }
@@ -104,7 +119,7 @@ MutateRowsCall::Attempt MutateRowsCall::SendOnce(const std::vector<RowWrite>& ro
   MutateRowsRequest request;
   request.set_table_name(table_name_);
   request.mutable_entries()->Reserve(static_cast<int>(indices.size()));
-  for (const size_t index : indices) AddEntry(rows[index], &request);
+  for (const size_t index : indices) AddEntry(rows[index], merged_, &request);
 
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + timeout_);

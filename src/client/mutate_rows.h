@@ -3,12 +3,14 @@
 // A request holds at most MutateLimits of what the rows given hold, so rows that fit into one request are one
 // commit; more are several.  A row whose attempt ended in UNAVAILABLE or DEADLINE_EXCEEDED, in its own entry
 // or with the whole call, is sent again as RetryPolicy says, without the rows that were answered; a row with
-// a cell at the server's time (kServerTimestamp) is not, because it might be written twice.
+// a cell at the server's time (kServerTimestamp) is not, because it might be written twice; nor is one with a state that is merged,
+// unless it deletes the state's column first.
 #pragma once
 
 #include <google/bigtable/v2/bigtable.grpc.pb.h>
 
 #include <chrono>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,8 +42,10 @@ class MutateRowsCall {
   // One status a row, in order.  An error when no row got an answer of its own.  When a request fails as a
   // whole, its unanswered rows get that error, and so do the rows after them, which are not sent.
   // INTERNAL: the server left out a row, or answered one that was not asked.
+  // `merged`: families whose cells are states, to be merged.
   absl::StatusOr<std::vector<absl::Status>> Run(const std::string& table_name,
-                                                const std::vector<RowWrite>& rows);
+                                                const std::vector<RowWrite>& rows,
+                                                const std::set<std::string>& merged = {});
 
  private:
   struct Attempt {
@@ -64,6 +68,7 @@ class MutateRowsCall {
   const uint64_t jitter_seed_;
 
   std::string table_name_;
+  std::set<std::string> merged_;
   std::vector<absl::Status> statuses_;
   bool any_answered_ = false;
 };

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "base/random.h"
 #include "client/features.h"
 #include "client/grpc_status.h"
 #include "client/read_request.h"
+#include "client/table_messages.h"
 #include "model/names.h"
 
 namespace sonde {
@@ -25,49 +25,10 @@ constexpr int kEnsureRoundsMax = 5;
 // Pages of ListTables, in case a server's pages never end.
 constexpr int kListPagesMax = 100'000;
 
-admin::GcRule ToProto(const GcRule& rule) {
-  admin::GcRule proto;
-  if (const auto* versions = std::get_if<GcRule::MaxVersions>(&rule.rule)) {
-    proto.set_max_num_versions(versions->count);
-  } else if (const auto* age = std::get_if<GcRule::MaxAge>(&rule.rule)) {
-    proto.mutable_max_age()->set_seconds(age->micros / 1'000'000);
-    proto.mutable_max_age()->set_nanos(static_cast<int32_t>(age->micros % 1'000'000 * 1'000));
-  } else if (const auto* all = std::get_if<GcRule::Intersection>(&rule.rule)) {
-    auto* rules = proto.mutable_intersection();
-    for (const GcRule& part : all->rules) *rules->add_rules() = ToProto(part);
-  } else if (const auto* any = std::get_if<GcRule::Union>(&rule.rule)) {
-    auto* rules = proto.mutable_union_();
-    for (const GcRule& part : any->rules) *rules->add_rules() = ToProto(part);
-  }
-  return proto;
-}
-
 admin::ColumnFamily ToProto(const FamilyRequest& family) {
   admin::ColumnFamily proto;
-  if (!family.gc_rule.KeepsEverything()) *proto.mutable_gc_rule() = ToProto(family.gc_rule);
+  if (!family.gc_rule.KeepsEverything()) *proto.mutable_gc_rule() = GcRuleMessage(family.gc_rule);
   return proto;
-}
-
-// Messages are not nested deeper than protocol buffers allow.
-GcRule FromProto(const admin::GcRule& proto) {
-  const auto list = [](const auto& rules) {
-    std::vector<GcRule> parts;
-    for (const admin::GcRule& part : rules) parts.push_back(FromProto(part));
-    return parts;
-  };
-  switch (proto.rule_case()) {
-    case admin::GcRule::kMaxNumVersions:
-      return {GcRule::MaxVersions{proto.max_num_versions()}};
-    case admin::GcRule::kMaxAge:
-      return {GcRule::MaxAge{proto.max_age().seconds() * 1'000'000 + proto.max_age().nanos() / 1'000}};
-    case admin::GcRule::kIntersection:
-      return {GcRule::Intersection{list(proto.intersection().rules())}};
-    case admin::GcRule::kUnion:
-      return {GcRule::Union{list(proto.union_().rules())}};
-    case admin::GcRule::RULE_NOT_SET:
-      break;
-  }
-  return {};
 }
 
 // The order that ReadRow promises; servers are free to order families as they like.
@@ -164,7 +125,7 @@ absl::StatusOr<std::vector<FamilyRequest>> RemoteTables::ListFamilies(const std:
   if (absl::Status status = GetTable(table, &found); !status.ok()) return status;
   std::vector<FamilyRequest> families;
   for (const auto& [name, family] : found.column_families()) {
-    families.push_back({name, FromProto(family.gc_rule())});
+    families.push_back({name, GcRuleOf(family.gc_rule())});
   }
   return families;
 }
@@ -239,9 +200,35 @@ absl::StatusOr<std::vector<std::string>> RemoteTables::ListTables() {
 
 absl::StatusOr<std::vector<absl::Status>> RemoteTables::MutateRows(const std::string& table,
                                                                    const std::vector<RowWrite>& rows) {
+  return MergeRows(table, rows, {});
+}
+
+absl::StatusOr<std::vector<absl::Status>> RemoteTables::MergeRows(const std::string& table,
+                                                                  const std::vector<RowWrite>& rows,
+                                                                  const std::set<std::string>& merged) {
   MutateRowsCall call(*data_, options_.retry, options_.mutate_limits, options_.call_timeout,
                       jitter_seed_ + call_count_.fetch_add(1));
-  return call.Run(TableName(table), rows);
+  return call.Run(TableName(table), rows, merged);
+}
+
+absl::StatusOr<CopyAccess::Described> RemoteTables::Describe(const std::string& table) {
+  admin::Table found;
+  if (absl::Status status = GetTable(table, &found); !status.ok()) return status;
+  return DescribedOf(table, found);
+}
+
+absl::StatusOr<std::vector<std::string>> RemoteTables::Create(const TableSchema& schema) {
+  admin::CreateTableRequest request;
+  request.set_parent(InstanceName());
+  request.set_table_id(schema.name);
+  std::vector<std::string> not_taken;
+  if (absl::Status status = FillTable(schema, &request, &not_taken); !status.ok()) return status;
+  admin::Table made;
+  const absl::Status status =
+      Call(fmt::format("CreateTable of {}", TableName(schema.name)),
+           [&](grpc::ClientContext* context) { return admin_->CreateTable(context, request, &made); });
+  if (!status.ok()) return status;
+  return not_taken;
 }
 
 struct RemoteTables::ReadProgress {

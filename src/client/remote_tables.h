@@ -27,7 +27,7 @@
 #include "client/mutate_rows.h"
 #include "client/retry.h"
 #include "client/row_merger.h"
-#include "model/table_access.h"
+#include "model/copy_access.h"
 
 namespace grpc {
 class ClientContext;
@@ -50,7 +50,7 @@ struct RemoteOptions {
   std::optional<uint64_t> jitter_seed;
 };
 
-class RemoteTables final : public TableAccess {
+class RemoteTables final : public CopyAccess {
  public:
   // Waits until the endpoint answers.  INVALID_ARGUMENT: the project or the instance is not what it must be.  Further errors: those
   // of OpenChannels.
@@ -72,6 +72,11 @@ class RemoteTables final : public TableAccess {
   absl::Status ReadRows(const std::string& table, const RowRead& read,
                         const std::function<bool(ReadRow&&)>& row) override;
   NumberAccess* numbers() override { return nullptr; }
+  absl::StatusOr<Described> Describe(const std::string& table) override;
+  absl::StatusOr<std::vector<std::string>> Create(const TableSchema& schema) override;
+  absl::StatusOr<std::vector<absl::Status>> MergeRows(const std::string& table,
+                                                      const std::vector<RowWrite>& rows,
+                                                      const std::set<std::string>& merged) override;
 
  private:
   struct ReadProgress;

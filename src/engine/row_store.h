@@ -16,6 +16,7 @@
 //   UNKNOWN             nobody knows whether the change was applied: the answer of another machine or of the
 //                       disk is missing
 //   RESOURCE_EXHAUSTED  a budget or the disk is used up
+//   INVALID_ARGUMENT    a cell is larger than this store keeps; its change was not applied
 //   DATA_LOSS           a checksum did not match; do not try again
 //   DEADLINE_EXCEEDED   the deadline had passed before anything was done; ScanOptions says how scans end
 #pragma once

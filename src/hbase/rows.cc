@@ -85,7 +85,17 @@ void Rows::TakeOutcome(size_t index, const Failure* failure, Batch* batch) {
     return;
   }
   batch->statuses[index] = StatusOf(*failure, true);
+  // Another change's cell was too large.
+  const bool is_anothers =
+      failure->cell_bytes_max > 0 && batch->changes[index].LargestCellBytes() <= failure->cell_bytes_max;
+  if (is_anothers) {
+    batch->left.push_back(index);
+    batch->last = {.remedy = Remedy::kWait,
+                   .message = "Another row's cell, sent with this row, is too large"};
+    return;
+  }
   if (failure->may_be_done || failure->remedy == Remedy::kNone) return;
+  batch->is_busy |= failure->remedy == Remedy::kWait;
   batch->left.push_back(index);
   if (batch->last.wait_min <= failure->wait_min) batch->last = *failure;
 }
@@ -171,7 +181,9 @@ Rows::Batch Rows::Send(const TableName& table, absl::Span<const RowChange> chang
   Attempts attempts(deadline, options_.timeout);
   while (!batch.left.empty()) {
     batch.last = Failure{};
+    batch.is_busy = false;
     SendOnce(table, attempts, deadline, &batch);
+    busy_.Note(batch.is_busy, absl::Now());
     if (batch.left.empty()) break;
     if (!attempts.WaitAfter(batch.last)) {
       for (const size_t index : batch.left) batch.statuses[index] = attempts.Over(batch.last, true);

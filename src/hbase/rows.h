@@ -17,8 +17,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "hbase/busy_meter.h"
 #include "hbase/call/servers.h"
 #include "hbase/regions.h"
 #include "hbase/wire/change_messages.h"
@@ -77,6 +79,8 @@ class Rows {
 
   // Calls that were repeated.
   uint64_t retries() const { return retries_.load(std::memory_order_relaxed); }
+  // How much of what was sent in the last seconds was answered that the server is busy: 0 to 1.
+  double Busy() const { return busy_.Share(absl::Now()); }
   // Guarded changes whose answers were lost and found.
   uint64_t settled() const { return settled_.load(std::memory_order_relaxed); }
 
@@ -88,6 +92,7 @@ class Rows {
     std::vector<bool> guards_held;
     std::vector<size_t> left;  // indices of changes that were not applied, and may be
     Failure last;              // why, of one of them
+    bool is_busy = false;      // a server said that it is
   };
   // Sends those that are left, once, and takes the answers.
   void SendOnce(const TableName& table, const Attempts& attempts, absl::Time deadline, Batch* batch);
@@ -100,6 +105,7 @@ class Rows {
   Servers* const servers_;
   Regions* const regions_;
   const RowsOptions options_;
+  BusyMeter busy_;
   std::atomic<uint64_t> retries_ = 0;
   std::atomic<uint64_t> settled_ = 0;
 };

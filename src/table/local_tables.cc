@@ -87,8 +87,37 @@ absl::StatusOr<std::vector<std::string>> LocalTables::ListTables() {
   return result;
 }
 
+absl::StatusOr<CopyAccess::Described> LocalTables::Describe(const std::string& table) {
+  const absl::StatusOr<TableSchemaRef> found = tables_->catalog().Find(NameOf(table));
+  if (!found.ok()) return found.status();
+  Described described{**found, {}};
+  TableSchema& schema = described.schema;
+  schema.name = table;
+  schema.id = 0;
+  for (FamilySchema& family : schema.families) family.id = 0;
+  if (schema.change_stream.has_value()) described.left_out.emplace_back("its change stream");
+  schema.change_stream.reset();
+  schema.log_uses.clear();
+  schema.restored_from.reset();
+  return described;
+}
+
+absl::StatusOr<std::vector<std::string>> LocalTables::Create(const TableSchema& schema) {
+  TableSchema named = schema;
+  named.name = NameOf(schema.name);
+  if (absl::Status status = CheckTableName(named.name); !status.ok()) return status;
+  if (absl::Status status = tables_->catalog().Create(std::move(named)).status(); !status.ok()) return status;
+  return std::vector<std::string>();
+}
+
 absl::StatusOr<std::vector<absl::Status>> LocalTables::MutateRows(const std::string& table,
                                                                   const std::vector<RowWrite>& rows) {
+  return MergeRows(table, rows, {});
+}
+
+absl::StatusOr<std::vector<absl::Status>> LocalTables::MergeRows(const std::string& table,
+                                                                 const std::vector<RowWrite>& rows,
+                                                                 const std::set<std::string>& merged) {
   absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(NameOf(table));
   if (!schema.ok()) return schema.status();
   size_t mutation_count = 0;
@@ -103,6 +132,10 @@ absl::StatusOr<std::vector<absl::Status>> LocalTables::MutateRows(const std::str
       mutations.push_back(DeleteFromColumn{family, qualifier, {}});
     }
     for (const CellWrite& cell : row.cells) {
+      if (!merged.empty() && merged.contains(cell.family)) {
+        mutations.push_back(MergeToCell{cell.family, cell.qualifier, cell.timestamp_micros, cell.value});
+        continue;
+      }
       mutations.push_back(SetCell{cell.family, cell.qualifier, cell.timestamp_micros, cell.value});
     }
     requests.push_back({row.row_key, absl::MakeConstSpan(mutations).subspan(first)});

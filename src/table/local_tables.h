@@ -1,4 +1,4 @@
-// TableAccess in this process: the series layer uses it for the tables of a data directory.  It gives
+// Tables in this process: the series layer uses them for the tables of a data directory, and so do copies.  They give
 // numbers, too.
 //
 // Threads: all functions may be called at once.  merging() is one for all of the same `tables`.
@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "model/table_access.h"
+#include "model/copy_access.h"
 #include "table/commit_line.h"
 #include "table/tables.h"
 
 namespace sonde {
 
-class LocalTables final : public TableAccess, private NumberAccess {
+class LocalTables final : public CopyAccess, private NumberAccess {
  public:
   // `tables` must outlive this.  Tables are looked for in `instance`: projects/P/instances/I.  `caller` is
   // the name that observers of full scans see.  Short writes join those of others in `line`, which must
@@ -28,7 +28,7 @@ class LocalTables final : public TableAccess, private NumberAccess {
   }
   // Holds `tables`, and the store that shares its owner.
   LocalTables(std::shared_ptr<Tables> tables, std::string instance, std::string caller = "Sonde itself")
-      : TableAccess(tables->merging()),
+      : CopyAccess(tables->merging()),
         tables_(std::move(tables)),
         instance_(std::move(instance)),
         caller_(std::move(caller)) {}
@@ -45,6 +45,11 @@ class LocalTables final : public TableAccess, private NumberAccess {
   absl::Status ReadRows(const std::string& table, const RowRead& read,
                         const std::function<bool(ReadRow&&)>& row) override;
   NumberAccess* numbers() override { return this; }
+  absl::StatusOr<Described> Describe(const std::string& table) override;
+  absl::StatusOr<std::vector<std::string>> Create(const TableSchema& schema) override;
+  absl::StatusOr<std::vector<absl::Status>> MergeRows(const std::string& table,
+                                                      const std::vector<RowWrite>& rows,
+                                                      const std::set<std::string>& merged) override;
 
  private:
   absl::Status Read(const std::string& table, const NumberRead& read,

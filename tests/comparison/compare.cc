@@ -1,12 +1,15 @@
 #include "compare.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <stdexcept>
 
+#include "absl/time/clock.h"
+#include "engine/hbase/hbase_engine.h"
 #include "engine/memory/memory_engine.h"
 #include "engine/rocks/rocks_engine.h"
 #include "naive_bigtable.h"
@@ -122,7 +125,28 @@ class Shrinker {
 
 }  // namespace
 
+Comparison::Servers Comparison::StartHBase() {
+  const absl::StatusOr<HBaseStoreAddress> address =
+      ParseHBaseStore(fmt::format("hbase://{}/sonde_comparison_{}", hbase_master_, getpid()));
+  if (!address.ok()) throw std::runtime_error(address.status().ToString());
+  absl::StatusOr<std::unique_ptr<HBaseEngine>> opened =
+      HBaseEngine::Open({.address = *address, .open_timeout = absl::Minutes(2)});
+  if (!opened.ok()) throw std::runtime_error(opened.status().ToString());
+  HBaseEngine* const engine = opened->get();
+  const auto flush = [engine, space = address->space] {
+    const absl::Time deadline = absl::Now() + absl::Minutes(1);
+    const auto tables = engine->client()->tables()->List(space, deadline);
+    if (!tables.ok()) return;
+    for (const hbase::TableSchema& table : *tables)
+      (void)engine->client()->tables()->Flush(table.table, deadline);
+  };
+  Servers servers;
+  servers.push_back(std::make_unique<ServerUnderTest>("hbase", *std::move(opened), flush, &clock_));
+  return servers;
+}
+
 Comparison::Servers Comparison::StartServers(const std::string& directory) {
+  if (!hbase_master_.empty()) return StartHBase();
   absl::StatusOr<std::unique_ptr<RocksEngine>> rocks =
       RocksEngine::Open({.data_dir = directory, .memory_bytes = kRocksMemoryBytes, .sync = false});
   if (!rocks.ok()) throw std::runtime_error(rocks.status().ToString());

@@ -22,8 +22,9 @@ struct Difference {
 class Comparison {
  public:
   // Servers on RocksDB, in `directory`, and on the memory engine: one that follows all hints, and one that
-  // follows none and gives a row cell by cell.
-  explicit Comparison(std::string directory) : directory_(std::move(directory)) {}
+  // follows none and gives a row cell by cell.  `hbase_master` (HOST:PORT): one server, on the HBase cluster, in place of these.
+  explicit Comparison(std::string directory, std::string hbase_master = "")
+      : directory_(std::move(directory)), hbase_master_(std::move(hbase_master)) {}
 
   // The first difference.
   std::optional<Difference> Run(const History& history);
@@ -34,8 +35,10 @@ class Comparison {
  private:
   using Servers = std::vector<std::unique_ptr<ServerUnderTest>>;
   Servers StartServers(const std::string& directory);
+  Servers StartHBase();
 
   const std::string directory_;
+  const std::string hbase_master_;
   SharedClock clock_;
   uint64_t runs_ = 0;
 };

@@ -3,10 +3,12 @@
 //
 //   sonde_comparison_test                                     some 2,000 requests
 //   sonde_comparison_test --requests=100000 --seed=7          more, from another seed
+// Where SONDE_HBASE_MASTER is set (tests/hbase/run), a server on HBase must do so, in place of these.
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <iostream>
 #include <string_view>
 
@@ -25,7 +27,8 @@ uint64_t first_seed = 1;
 
 TEST(Comparison, ServersAnswerAsTheCommentsSay) {
   const TemporaryDirectory directory;
-  Comparison comparison(directory.path());
+  const char* const hbase_master = std::getenv("SONDE_HBASE_MASTER");
+  Comparison comparison(directory.path(), hbase_master == nullptr ? "" : hbase_master);
   const uint64_t histories_count = (requests_count + kStepsPerHistory - 1) / kStepsPerHistory;
   std::cout << histories_count << " histories of " << kStepsPerHistory << " requests, seeds from "
             << first_seed << std::endl;

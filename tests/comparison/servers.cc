@@ -54,13 +54,19 @@ Value OrThrow(absl::StatusOr<Value> value) {
 ServerUnderTest::ServerUnderTest(std::string name, std::unique_ptr<Engine> engine,
                                  std::function<void()> compact, const Clock* clock)
     : name_(std::move(name)), engine_(std::move(engine)), compact_(std::move(compact)) {
-  catalog_ = OrThrow(Catalog::Open(engine_.get()));
+  // No other server uses the same store, so a changed schema need not be waited for.
+  catalog_ = OrThrow(Catalog::Open(engine_.get(), {.seen_within = absl::Milliseconds(100)}));
   tables_ = std::make_unique<Tables>(engine_.get(), catalog_.get(), clock, /*seed=*/1);
-  server_ = OrThrow(GrpcServer::Start({.writes_block = false, .worker_threads = kWorkers}, tables_.get()));
+  server_ = OrThrow(GrpcServer::Start(
+      {.writes_block = engine_->traits().waits_for_network, .worker_threads = kWorkers}, tables_.get()));
   const auto channel =
       grpc::CreateChannel(fmt::format("127.0.0.1:{}", server_->port()), grpc::InsecureChannelCredentials());
   data_ = pb::Bigtable::NewStub(channel);
   admin_ = admin::BigtableTableAdmin::NewStub(channel);
+}
+
+ServerUnderTest::~ServerUnderTest() {
+  if (engine_->traits().is_shared) (void)catalog_->Delete(table_name_);
 }
 
 absl::Status ServerUnderTest::CreateTable(const admin::CreateTableRequest& request,

@@ -33,6 +33,8 @@ class ServerUnderTest {
   // `clock` must outlive it.  `compact` may be empty.  Throws std::runtime_error when it cannot start.
   ServerUnderTest(std::string name, std::unique_ptr<Engine> engine, std::function<void()> compact,
                   const Clock* clock);
+  // Drops its table, for an engine that is used again.
+  ~ServerUnderTest();
 
   const std::string& name() const { return name_; }
 

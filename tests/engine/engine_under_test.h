@@ -16,8 +16,8 @@ struct EngineUnderTest {
   std::function<std::unique_ptr<Engine>()> open;
   // Whether cells and records are there again after a restart.
   bool persistent = false;
-  // The engine has no log, no snapshots and no sizes of ranges, and no copy of it can be made: tests of these are skipped.  An engine
-  // that says nothing here and lacks one fails all tests.
+  // The engine has no log and no snapshots, and no copy of it can be made: tests of these are skipped.  Its sizes of ranges are coarse,
+  // and may be late.  An engine that says nothing here and lacks one fails all tests.
   bool is_partial = false;
   // Makes the engine move its data to where it rests (flush, compact, settle), when it has such a place.
   std::function<void(Engine&)> flush_or_compact;

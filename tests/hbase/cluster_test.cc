@@ -171,6 +171,28 @@ TEST_F(HBaseTest, LargeValuePasses) {
   EXPECT_EQ(row->cells()[0].value, value);
 }
 
+// Rows that come with one whose cell is too large are written all the same.
+TEST_F(HBaseTest, TooLargeCellsAreRefusedAlone) {
+  const TableSchema schema{
+      table_, {Family("d"), Family("v", "1")}, {{"hbase.server.keyvalue.maxsize", "100000"}}};
+  ASSERT_TRUE(client_->tables()->Create(schema, {}, InAMinute()).ok());
+  EXPECT_EQ(client_->tables()->Describe(table_, InAMinute())->attributes.at("hbase.server.keyvalue.maxsize"),
+            "100000");
+  const std::string large(200'000, 'v');
+  const std::vector<RowChange> changes = {Put("a", "q", 1, "small"), Put("b", "q", 1, large),
+                                          Put("c", "q", 1, std::string_view(large).substr(0, 90'000))};
+  const std::vector<absl::Status> statuses = client_->rows()->Apply(table_, changes, InAMinute());
+  EXPECT_EQ(statuses[0], absl::OkStatus());
+  EXPECT_EQ(statuses[1],
+            absl::InvalidArgumentError("HBase takes cells of at most 100000 bytes here, keys and names "
+                                       "included (hbase.server.keyvalue.maxsize)"));
+  EXPECT_EQ(statuses[2], absl::OkStatus());
+  EXPECT_EQ(Count({}), std::make_pair(2, 2));
+  const absl::StatusOr<bool> guarded =
+      client_->rows()->ApplyGuarded(table_, {"v", "n"}, {Put("b", "q", 1, large), ""}, InAMinute());
+  EXPECT_TRUE(absl::IsInvalidArgument(guarded.status())) << guarded.status();
+}
+
 TEST_F(HBaseTest, ChangesOfTheirRegions) {
   Create({"1100", "1200"});
   Fill(300);

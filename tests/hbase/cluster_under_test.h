@@ -51,7 +51,8 @@ class ClusterTest : public testing::Test {
              {"DATA_BLOCK_ENCODING", "FAST_DIFF"}}};
   }
   void Create(const std::vector<std::string>& split_keys) {
-    const TableSchema schema{table_, {Family("d"), Family("v", "1")}};
+    const TableSchema schema{
+        table_, {Family("d"), Family("v", "1")}, {{"hbase.server.keyvalue.maxsize", "110000000"}}};
     const absl::Status made = client_->tables()->Create(schema, split_keys, InAMinute());
     ASSERT_TRUE(made.ok()) << made;
   }

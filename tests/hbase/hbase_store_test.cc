@@ -9,6 +9,7 @@
 
 #include "cluster_under_test.h"
 #include "engine/hbase/hbase_engine.h"
+#include "engine/hbase/store_check.h"
 #include "fmt/format.h"
 
 namespace sonde {
@@ -71,6 +72,43 @@ TEST_F(HBaseStoreTest, AStoreWithoutItsCatalogIsRefused) {
   const absl::Status status = Open().status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(TextOf(status), HasSubstr("and no table sonde_store_test:catalog"));
+}
+
+// What `sonde check --store` finds; the records are understood as the test wants.
+TEST_F(HBaseStoreTest, ACheckNamesWhatIsWrong) {
+  const auto check = [&](const RecordedTables& recorded) {
+    const auto read = [&](const std::vector<Record>&) { return recorded; };
+    const absl::StatusOr<StoreCheck> done = CheckStore(client_.get(), address_, read, InAMinute());
+    EXPECT_TRUE(done.ok()) << done.status();
+    return done.ok() ? done->facts : StoreFacts();
+  };
+  EXPECT_TRUE(absl::IsNotFound(CheckStore(client_.get(), address_, {}, InAMinute()).status()));
+  const std::unique_ptr<HBaseEngine> engine = *Open();
+  for (const TableId id : {5, 6}) ASSERT_TRUE(engine->CreateTable({.id = id}, InAMinute()).ok());
+  const RowChange put{"row", {.families = {{.family = 3, .puts = {{"q", 0, "v"}}}}}};
+  ASSERT_EQ(engine->Apply(5, {put}, {.deadline = InAMinute()}), absl::OkStatus());
+  RecordedTables recorded{.tables = {{5, {"five", {1, 3}}}, {6, {"six", {}}}}};
+  const StoreFacts sound = check(recorded);
+  EXPECT_THAT(sound.faults, testing::IsEmpty());
+  EXPECT_THAT(sound.notices, testing::IsEmpty());
+  EXPECT_THAT(sound.tables, testing::UnorderedElementsAre(5, 6));
+  recorded.tables[5].families = {1, 2};
+  recorded.tables.erase(6);
+  recorded.tables[7] = {"seven", {}};
+  recorded.faults = {"a record is broken"};
+  ASSERT_TRUE(client_->tables()
+                  ->ModifyFamily(CellsTable(address_.space, 6), {"d", {{"VERSIONS", "3"}}}, InAMinute())
+                  .ok());
+  const StoreFacts facts = check(recorded);
+  EXPECT_THAT(
+      facts.faults,
+      testing::UnorderedElementsAre(
+          HasSubstr("Family 'd' of HBase's table sonde_store_test:t00000006 has VERSIONS 3"),
+          "a record is broken",
+          "Row 'row' of table five (sonde_store_test:t00000005) has a cell of family 3, which the table "
+          "does not have",
+          "Table seven is in the records, and HBase has no table sonde_store_test:t00000007"));
+  EXPECT_THAT(facts.notices, testing::ElementsAre(HasSubstr("t00000006 is in no record")));
 }
 
 TEST_F(HBaseStoreTest, AClusterThatIsAwayIsTold) {

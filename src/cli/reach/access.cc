@@ -44,11 +44,11 @@ absl::Status CheckDataDir(const std::string& data_dir) {
       fmt::format("--data-dir: {} is no data directory of Sonde (it has no file FORMAT)", data_dir));
 }
 
-namespace {
-
 std::string InstanceOf(const AccessFlags& flags) {
   return fmt::format("projects/{}/instances/{}", flags.project, flags.instance);
 }
+
+namespace {
 
 RemoteOptions RemoteOptionsOf(const AccessFlags& flags) {
   RemoteOptions options;
@@ -62,6 +62,12 @@ RemoteOptions RemoteOptionsOf(const AccessFlags& flags) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<CopyAccess>> OpenEndpoint(const AccessFlags& flags) {
+  absl::StatusOr<std::unique_ptr<RemoteTables>> remote = RemoteTables::Connect(RemoteOptionsOf(flags));
+  if (!remote.ok()) return remote.status();
+  return std::unique_ptr<CopyAccess>(*std::move(remote));
+}
 
 absl::StatusOr<AccessFlags> ResolveAccess(AccessFlags flags, const ReadVariable& variable,
                                           const std::function<void(const std::string&)>& tell) {
@@ -121,7 +127,7 @@ absl::StatusOr<std::unique_ptr<TableAccess>> OpenAccess(const AccessFlags& given
     if (!tables.ok()) return tables.status();
     return std::unique_ptr<TableAccess>(std::make_unique<LocalTables>(*std::move(tables), InstanceOf(flags)));
   }
-  absl::StatusOr<std::unique_ptr<RemoteTables>> remote = RemoteTables::Connect(RemoteOptionsOf(flags));
+  absl::StatusOr<std::unique_ptr<CopyAccess>> remote = OpenEndpoint(flags);
   if (!remote.ok()) return remote.status();
   return std::unique_ptr<TableAccess>(*std::move(remote));
 }

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/table_access.h"
+#include "model/copy_access.h"
 #include "server/serve_settings.h"
 #include "sql/access/sql_access.h"
 #include "table/tables.h"
@@ -41,6 +41,11 @@ absl::Status CheckDataDir(const std::string& data_dir);
 
 // Commands that write points may make the data directory; for all others it must be there.
 enum class DataDir : uint8_t { kIsThere, kMayBeMade };
+
+// projects/P/instances/I of the flags.
+std::string InstanceOf(const AccessFlags& flags);
+// The tables of flags.endpoint.  Errors: as RemoteTables::Connect.
+absl::StatusOr<std::unique_ptr<CopyAccess>> OpenEndpoint(const AccessFlags& flags);
 
 // The value of a variable of the environment; empty: it is not set.
 using ReadVariable = std::function<std::string(const char* name)>;

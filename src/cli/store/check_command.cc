@@ -9,6 +9,7 @@
 #include "cli/reach/access.h"
 #include "cli/reach/command_end.h"
 #include "cli/store/backup_flags.h"
+#include "cli/store/check_cluster.h"
 #include "cli/store/store_commands.h"
 
 namespace sonde {
@@ -19,13 +20,37 @@ constexpr uint64_t kBytesPerSecondMax = uint64_t{4} << 30;  // as fast as the di
 struct CheckFlags {
   std::string data_dir;
   std::string repository;
+  std::string store;
   TransferFlags transfer;
 };
 
-absl::StatusOr<bool> Run(const CheckFlags& flags) {
-  if (flags.data_dir.empty() == flags.repository.empty()) {
-    return absl::InvalidArgumentError("Give one of --data-dir and --repository");
+absl::StatusOr<bool> RunCluster(const CheckFlags& flags) {
+  const absl::StatusOr<StoreCheck> check = CheckCluster(flags.store);
+  if (!check.ok()) return check.status();
+  const StoreFacts& facts = check->facts;
+  if (flags.transfer.json) {
+    const nlohmann::json out = {{"hbase", facts.hbase_version},  {"servers", facts.servers_count},
+                                {"tables", facts.tables.size()}, {"bytes", check->bytes},
+                                {"damage", facts.faults},        {"notices", facts.notices}};
+    fmt::print("{}\n", out.dump(2));
+    return facts.faults.empty();
   }
+  for (const std::string& line : facts.faults) fmt::print("{}\n", line);
+  for (const std::string& line : facts.notices) fmt::print("note: {}\n", line);
+  if (facts.faults.empty()) {
+    fmt::print("{} tables, about {} bytes, on {} servers of HBase {}: all are as Sonde made them\n",
+               facts.tables.size(), check->bytes, facts.servers_count, facts.hbase_version);
+  }
+  return facts.faults.empty();
+}
+
+absl::StatusOr<bool> Run(const CheckFlags& flags) {
+  const int places =
+      (flags.data_dir.empty() ? 0 : 1) + (flags.repository.empty() ? 0 : 1) + (flags.store.empty() ? 0 : 1);
+  if (places != 1) {
+    return absl::InvalidArgumentError("Give one of --data-dir, --repository and --store");
+  }
+  if (!flags.store.empty()) return RunCluster(flags);
   if (!flags.repository.empty()) {
     return RunVerification(flags.repository, {.reads_data = true}, /*opens_backups=*/true, flags.transfer);
   }
@@ -70,20 +95,24 @@ absl::StatusOr<CheckReport> CheckDirectory(RocksOptions options) {
 
 void AddCheckCommand(CLI::App& app, int* exit_status) {
   CLI::App* check = app.add_subcommand(
-      "check", "Read all of a data directory or repository, and name what is not as it was written");
+      "check", "Read all of a data directory, repository or cluster, and name what is not as it was written");
   check->footer(
       "Examples:\n"
       "  sonde check --data-dir /var/lib/sonde\n"
       "  sonde check --data-dir /var/lib/sonde --json\n"
-      "  sonde check --repository /mnt/backups/sonde\n\n"
+      "  sonde check --repository /mnt/backups/sonde\n"
+      "  sonde check --store hbase://master.example.org/sonde\n\n"
       "Exit status 0: all is as it was written.  1: something is damaged, and named.  2: the call was "
       "wrong.\n"
       "Nothing is repaired.  No server may be using the directory: one that does reads all of it once a "
       "day.\n"
+      "In a cluster, servers may go on: tables are compared with the records, and all rows are read by "
+      "HBase.\n"
       "A backup is opened in a directory below TMPDIR, which needs room for the largest one.");
   const auto flags = std::make_shared<CheckFlags>();
   check->add_option("--data-dir", flags->data_dir, "the data directory");
   check->add_option("--repository", flags->repository, "a repository of backups, each of which is opened");
+  check->add_option("--store", flags->store, "a store in an HBase cluster, hbase://HOST[:PORT]/NAMESPACE");
   AddTransferFlags(*check, &flags->transfer);
   check->callback([flags, exit_status] {
     const absl::StatusOr<bool> sound = Run(*flags);

@@ -1,10 +1,11 @@
-// The commands that work on a store as files: each adds itself to the command line, as cli/commands.h says.
+// The commands that work on whole stores: each adds itself to the command line, as cli/commands.h says.
 #pragma once
 
 #include <CLI/App.hpp>
 
 namespace sonde {
 
+void AddCopyCommand(CLI::App& app, int* exit_status);
 void AddCompactCommand(CLI::App& app, int* exit_status);
 void AddTableCommand(CLI::App& app, int* exit_status);
 void AddCheckCommand(CLI::App& app, int* exit_status);

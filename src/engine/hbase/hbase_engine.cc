@@ -67,6 +67,7 @@ absl::StatusOr<std::unique_ptr<HBaseEngine>> HBaseEngine::Open(HBaseEngineOption
 HBaseEngine::HBaseEngine(HBaseEngineOptions options, std::unique_ptr<hbase::Client> client)
     : options_(std::move(options)),
       client_(std::move(client)),
+      sizes_(client_.get(), options_.address.space),
       records_(client_.get(), CatalogTable(options_.address.space), &conflicts_) {}
 
 absl::Status HBaseEngine::WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) {
@@ -338,21 +339,12 @@ absl::Status HBaseEngine::DropRange(TableId table, const RowRange& range, absl::
 }
 
 absl::StatusOr<std::vector<RangeStats>> HBaseEngine::Ranges(TableId table, absl::Time deadline) {
-  if (absl::Status status = CheckTable(table, deadline); !status.ok()) return status;
-  const absl::StatusOr<std::vector<hbase::Regions::Place>> places =
-      client_->regions()->All(NameOf(table), deadline);
-  if (!places.ok()) return places.status();
-  const absl::StatusOr<hbase::ClusterState> state = client_->tables()->State(deadline);
-  if (!state.ok()) return state.status();
-  std::map<std::string_view, uint64_t> bytes;
-  for (const hbase::ServerLoad& server : state->servers) {
-    for (const hbase::RegionLoad& region : server.regions)
-      bytes[region.name] = region.file_bytes + region.memory_bytes;
-  }
-  std::vector<RangeStats> ranges;
-  for (const hbase::Regions::Place& place : *places)
-    ranges.push_back({.end_key = place->end_key, .bytes = bytes[place->name]});
-  return ranges;
+  return sizes_.Ranges(table, deadline);
+}
+
+double HBaseEngine::WritePressure() const {
+  // A region is busy when its memory is full, and a server when too many calls wait: half of the answers are much.
+  return std::min(1.0, 2 * client_->rows()->Busy());
 }
 
 std::vector<Figure> HBaseEngine::Figures() const {

@@ -8,8 +8,9 @@
 // start of time.  Otherwise its row is read first, and the change is guarded by the row's version (hbase/row_version.h).  Every change
 // writes a new version.
 //
-// Not built: log(), snapshots() and range_sizes() are null; WritePressure is always 0.  The engine forgets nothing by itself
-// of what may be (TableSpec); table/collect_garbage.h deletes it.  Cells of a value above HBase's hbase.server.keyvalue.maxsize are UNKNOWN.
+// Not built: log() and snapshots() are null.  The engine forgets nothing by itself of what may be (TableSpec);
+// table/collect_garbage.h deletes it.  Its tables take cells of kCellBytesMax (store_layout.h); a change with a larger one is
+// INVALID_ARGUMENT.
 //
 // Threads: all functions may be called at once.
 #pragma once
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/hbase/cluster_sizes.h"
 #include "engine/hbase/records.h"
 #include "engine/hbase/row_edit.h"
 #include "engine/hbase/store_layout.h"
@@ -48,7 +50,7 @@ class HBaseEngine final : public Engine {
   }
   RowLog* log() override { return nullptr; }
   Snapshots* snapshots() override { return nullptr; }
-  RangeSizes* range_sizes() override { return nullptr; }
+  RangeSizes* range_sizes() override { return &sizes_; }
 
   absl::Status WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) override;
   absl::StatusOr<std::vector<Record>> ReadRecords(std::string_view prefix, absl::Time deadline) override;
@@ -65,9 +67,10 @@ class HBaseEngine final : public Engine {
                       const WriteOptions& options) override;
   // Truncates regions that lie in the range and have many rows; elsewhere deletes row by row.
   absl::Status DropRange(TableId table, const RowRange& range, absl::Time deadline) override;
-  // A range a region, with sizes as the cluster's master knows them: some seconds old, in whole MiB.
+  // A range a region (cluster_sizes.h).
   absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table, absl::Time deadline) override;
-  double WritePressure() const override { return 0; }
+  // By how much of what was written in the last seconds was answered that a server or a region is busy.
+  double WritePressure() const override;
   std::vector<Figure> Figures() const override;
   absl::Status CheckWrites(absl::Time deadline) override;
 
@@ -98,6 +101,7 @@ class HBaseEngine final : public Engine {
   std::atomic<uint64_t> conflicts_ = 0;
   std::atomic<uint64_t> blind_changes_ = 0;
   std::atomic<uint64_t> guarded_changes_ = 0;
+  ClusterSizes sizes_;
   HBaseRecords records_;
 };
 

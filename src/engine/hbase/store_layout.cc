@@ -77,34 +77,41 @@ std::string ValueOf(const hbase::FamilySchema& family, const std::string& name) 
   return value;
 }
 
-absl::Status CheckSchema(const hbase::TableSchema& schema) {
+void AddFaultsOf(const hbase::TableSchema& schema, StoreFacts* facts) {
   const std::string table = schema.table.Text();
   for (const hbase::FamilySchema& wanted : SchemaOf(schema.table).families) {
     const auto family = std::find_if(schema.families.begin(), schema.families.end(),
                                      [&](const auto& one) { return one.name == wanted.name; });
     if (family == schema.families.end()) {
-      return absl::FailedPreconditionError(
+      facts->faults.push_back(
           fmt::format("HBase's table {} has no family '{}': it is not Sonde's, or somebody altered it", table,
                       wanted.name));
+      continue;
     }
     for (const char* name : kFixedAttributes) {
       if (ValueOf(*family, name) == ValueOf(wanted, name)) continue;
-      return absl::FailedPreconditionError(
+      facts->faults.push_back(
           fmt::format("Family '{}' of HBase's table {} has {} {} and not {}: it is not Sonde's, or somebody "
                       "altered it",
                       wanted.name, table, name, ValueOf(*family, name), ValueOf(wanted, name)));
     }
   }
-  return absl::OkStatus();
+  const auto limit = schema.attributes.find(kCellBytesAttribute);
+  if (limit != schema.attributes.end() && limit->second == std::to_string(kCellBytesMax)) return;
+  facts->notices.push_back(fmt::format(
+      "HBase's table {} has {} {} and not {}: larger values are refused", table, kCellBytesAttribute,
+      limit == schema.attributes.end() ? "of the cluster" : Printable(limit->second), kCellBytesMax));
 }
 
-absl::Status CheckVersion(const hbase::ClusterState& state, std::string_view cluster) {
-  const std::vector<std::string_view> parts = Split(state.version, '.');
-  if (parts.size() >= 2 && parts[0] == "2" && NumberOf(parts[1], 10).value_or(0) >= 6)
-    return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      fmt::format("The cluster at {} runs HBase {}; Sonde works with HBase 2.6 and later versions of HBase 2",
-                  cluster, state.version.empty() ? "of an unknown version" : state.version));
+bool IsVersionKnown(std::string_view version) {
+  const std::vector<std::string_view> parts = Split(version, '.');
+  return parts.size() >= 2 && parts[0] == "2" && NumberOf(parts[1], 10).value_or(0) >= 6;
+}
+
+std::string NameOf(const HBaseStoreAddress& address) {
+  std::vector<std::string> names;
+  for (const hbase::ServerAddress& master : address.masters) names.push_back(master.Text());
+  return fmt::format("{}", fmt::join(names, ","));
 }
 
 }  // namespace
@@ -154,7 +161,7 @@ std::optional<TableId> CellsTableId(const hbase::TableName& table) {
 
 hbase::TableSchema SchemaOf(const hbase::TableName& table) {
   constexpr char kAll[] = "2147483647";
-  hbase::TableSchema schema{table, {}};
+  hbase::TableSchema schema{table, {}, {{kCellBytesAttribute, std::to_string(kCellBytesMax)}}};
   schema.families.push_back(FamilyOf(kCellsFamily, {{"VERSIONS", kAll}}));
   schema.families.push_back(FamilyOf(kVersionFamily, {{"VERSIONS", "1"}}));
   if (table.name != kCatalogName)
@@ -174,10 +181,9 @@ absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table,
   }
 }
 
-absl::Status PrepareStore(hbase::Client* client, const HBaseStoreAddress& address, absl::Time deadline) {
-  std::vector<std::string> names;
-  for (const hbase::ServerAddress& master : address.masters) names.push_back(master.Text());
-  const std::string cluster = fmt::format("{}", fmt::join(names, ","));
+absl::StatusOr<StoreFacts> LookAtStore(hbase::Client* client, const HBaseStoreAddress& address,
+                                       absl::Time deadline) {
+  const std::string cluster = NameOf(address);
   hbase::Tables* const tables = client->tables();
   const absl::StatusOr<hbase::ClusterState> state = tables->State(deadline);
   if (!state.ok()) {
@@ -186,36 +192,52 @@ absl::Status PrepareStore(hbase::Client* client, const HBaseStoreAddress& addres
         fmt::format("The HBase cluster at {} does not answer: {}", cluster,
                     std::string(state.status().message())));
   }
-  if (absl::Status status = CheckVersion(*state, cluster); !status.ok()) return status;
+  StoreFacts facts{.hbase_version = state->version, .servers_count = state->servers.size()};
+  if (!IsVersionKnown(state->version)) {
+    facts.faults.push_back(fmt::format(
+        "The cluster at {} runs HBase {}; Sonde works with HBase 2.6 and later versions of HBase 2", cluster,
+        state->version.empty() ? "of an unknown version" : state->version));
+    return facts;
+  }
   if (state->servers.empty())
     return absl::UnavailableError(fmt::format("The HBase cluster at {} has no region server", cluster));
   const absl::StatusOr<std::vector<std::string>> spaces = tables->Namespaces(deadline);
   if (!spaces.ok()) return spaces.status();
-  if (std::find(spaces->begin(), spaces->end(), address.space) == spaces->end()) {
-    const absl::Status made = tables->CreateNamespace(address.space, deadline);
-    if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
-  }
+  facts.has_namespace = std::find(spaces->begin(), spaces->end(), address.space) != spaces->end();
+  if (!facts.has_namespace) return facts;
   const absl::StatusOr<std::vector<hbase::TableSchema>> schemas = tables->List(address.space, deadline);
   if (!schemas.ok()) return schemas.status();
   const hbase::TableName catalog = CatalogTable(address.space);
-  bool has_catalog = false;
   for (const hbase::TableSchema& schema : *schemas) {
-    has_catalog |= schema.table == catalog;
-    if (schema.table == catalog || CellsTableId(schema.table).has_value()) {
-      if (absl::Status status = CheckSchema(schema); !status.ok()) return status;
-      continue;
+    const std::optional<TableId> id = CellsTableId(schema.table);
+    facts.has_catalog |= schema.table == catalog;
+    if (id.has_value()) facts.tables.push_back(*id);
+    if (schema.table == catalog || id.has_value()) {
+      AddFaultsOf(schema, &facts);
+    } else {
+      facts.faults.push_back(
+          fmt::format("Namespace '{}' of the cluster at {} has a table that is not Sonde's: {}",
+                      address.space, cluster, schema.table.Text()));
     }
-    return absl::FailedPreconditionError(
-        fmt::format("Namespace '{}' of the cluster at {} has a table that is not Sonde's: {}", address.space,
-                    cluster, schema.table.Text()));
   }
-  if (has_catalog) return absl::OkStatus();
-  if (!schemas->empty()) {
-    return absl::FailedPreconditionError(fmt::format(
+  if (!facts.has_catalog && !schemas->empty()) {
+    facts.faults.push_back(fmt::format(
         "Namespace '{}' of the cluster at {} has tables, and no table {}: a part of a store is lost",
         address.space, cluster, catalog.Text()));
   }
-  return MakeTable(client, catalog, {}, deadline);
+  return facts;
+}
+
+absl::Status PrepareStore(hbase::Client* client, const HBaseStoreAddress& address, absl::Time deadline) {
+  const absl::StatusOr<StoreFacts> facts = LookAtStore(client, address, deadline);
+  if (!facts.ok()) return facts.status();
+  if (!facts->faults.empty()) return absl::FailedPreconditionError(facts->faults.front());
+  if (!facts->has_namespace) {
+    const absl::Status made = client->tables()->CreateNamespace(address.space, deadline);
+    if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+  }
+  if (facts->has_catalog) return absl::OkStatus();
+  return MakeTable(client, CatalogTable(address.space), {}, deadline);
 }
 
 }  // namespace sonde

@@ -34,12 +34,31 @@ hbase::TableName CellsTable(std::string_view space, TableId table);
 // nullopt: it is no table of cells.
 std::optional<TableId> CellsTableId(const hbase::TableName& table);
 
+// Of a cell with its key and names: room for a value of 100 MiB.  A table says so itself, whatever the cluster's
+// hbase.server.keyvalue.maxsize is.
+constexpr size_t kCellBytesMax = 110'000'000;
+constexpr char kCellBytesAttribute[] = "hbase.server.keyvalue.maxsize";
+
 // How the store makes its tables.
 hbase::TableSchema SchemaOf(const hbase::TableName& table);
 
 // Makes a table, or waits until the one is there that another server makes at this moment.  Errors: those of hbase::Tables.
 absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table,
                        const std::vector<std::string>& split_keys, absl::Time deadline);
+
+// What a namespace has, as it was found; nothing is written.
+struct StoreFacts {
+  std::string hbase_version;
+  size_t servers_count = 0;
+  bool has_namespace = false;
+  bool has_catalog = false;
+  std::vector<TableId> tables;      // those of cells
+  std::vector<std::string> faults;  // why it is no store of Sonde's, or not as Sonde made it: a sentence each
+  std::vector<std::string> notices;  // what a store may live with
+};
+// UNAVAILABLE: the cluster does not answer, or has no region server.
+absl::StatusOr<StoreFacts> LookAtStore(hbase::Client* client, const HBaseStoreAddress& address,
+                                       absl::Time deadline);
 
 // Finds the store in the namespace, or makes it where there is nothing.
 //  FAILED_PRECONDITION  HBase's version is another, or the namespace has tables that are not Sonde's, or are not as Sonde made them

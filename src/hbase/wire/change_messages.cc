@@ -1,5 +1,7 @@
 #include "hbase/wire/change_messages.h"
 
+#include <algorithm>
+
 #include "hbase/wire/message_parts.h"
 
 namespace sonde::hbase {
@@ -47,6 +49,16 @@ size_t RowChange::Bytes() const {
       bytes += kCellBytes + row.size() + cell.qualifier.size() + cell.value.size();
   }
   return bytes;
+}
+
+size_t RowChange::LargestCellBytes() const {
+  constexpr size_t kCellBytes = 64;  // lengths, time, type: more than there are
+  size_t largest = 0;
+  for (const Cell& cell : puts) {
+    largest = std::max(
+        largest, kCellBytes + row.size() + cell.family.size() + cell.qualifier.size() + cell.value.size());
+  }
+  return largest;
 }
 
 ChangesMessage::ChangesMessage(bool sync) : sync_(sync), request_(std::make_unique<pb::MultiRequest>()) {}

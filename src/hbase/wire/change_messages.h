@@ -39,6 +39,8 @@ struct RowChange {
 
   // About, as bytes of the call.
   size_t Bytes() const;
+  // The largest of its cells that are put, about as HBase counts it.
+  size_t LargestCellBytes() const;
 };
 
 // What came of a change.

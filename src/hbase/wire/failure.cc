@@ -1,7 +1,9 @@
 #include "hbase/wire/failure.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
+#include <string>
 #include <utility>
 
 #include "base/bytes.h"
@@ -86,6 +88,19 @@ absl::Duration AskedWait(std::string_view message) {
   return sum;
 }
 
+// HBase says in a text only that a cell is too large: "Cell[...] with size 20 exceeds limit of 10 bytes".  Returns the limit; 0: the text
+// is another one.
+size_t CellLimit(std::string_view trace) {
+  constexpr std::string_view kBefore = " exceeds limit of ";
+  const std::string_view line = trace.substr(0, trace.find('\n'));
+  const size_t at = line.rfind(kBefore);
+  if (at == std::string_view::npos || line.find("] with size ") == std::string_view::npos) return 0;
+  const std::string_view rest = line.substr(at + kBefore.size());
+  size_t limit = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), limit);
+  return error == std::errc() && end != rest.data() ? limit : 0;
+}
+
 }  // namespace
 
 Failure FailureOfException(std::string_view class_name, std::string_view trace) {
@@ -96,6 +111,13 @@ Failure FailureOfException(std::string_view class_name, std::string_view trace) 
   failure.message = "HBase answered " + Printable(name) + ": " + MessageOf(class_name, trace);
   const Known* const known =
       std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& one) { return one.name == name; });
+  if (name == "DoNotRetryIOException") failure.cell_bytes_max = CellLimit(trace);
+  if (failure.cell_bytes_max > 0) {
+    failure.code = Code::kInvalidArgument;
+    failure.message = "HBase takes cells of at most " + std::to_string(failure.cell_bytes_max) +
+                      " bytes here, keys and names included (hbase.server.keyvalue.maxsize)";
+    return failure;
+  }
   if (known == std::end(kKnown)) {
     // A failed log, an aborting server, a timeout, or an exception that nobody here has heard of.
     failure.may_be_done = true;

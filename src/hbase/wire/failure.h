@@ -27,6 +27,9 @@ struct Failure {
   absl::StatusCode code = absl::StatusCode::kUnavailable;  // if the call was not carried out
   std::string message;
   absl::Duration wait_min = absl::ZeroDuration();  // asked for by the server
+  // Not 0: a cell is larger than this, which is the most that the table takes.  All changes of the call for its region are refused
+  // with it, also those without such a cell.
+  size_t cell_bytes_max = 0;
 };
 
 // What an exception of a Java class means that a server answered with.  `trace` is its message, and perhaps where it was thrown.

@@ -42,6 +42,20 @@ TEST(FailureTest, AbortingServerMayHaveDoneItAndIsElsewhereSoon) {
   EXPECT_EQ(failure.remedy, Remedy::kLocate);
 }
 
+TEST(FailureTest, TooLargeCellsAreRefusedAndNothingIsDone) {
+  const std::string name = std::string(kPackage) + "DoNotRetryIOException";
+  const Failure failure = FailureOfException(
+      name, name + ": Cell[a/d:q/1/Put/vlen=9] with size 12000 exceeds limit of 10485 bytes\n\tat x");
+  EXPECT_FALSE(failure.may_be_done);
+  EXPECT_EQ(failure.cell_bytes_max, 10'485u);
+  EXPECT_EQ(
+      StatusOf(failure, true),
+      absl::InvalidArgumentError("HBase takes cells of at most 10485 bytes here, keys and names included "
+                                 "(hbase.server.keyvalue.maxsize)"));
+  EXPECT_TRUE(FailureOfException(name, name + ": something exceeds limit of 5 bytes").may_be_done);
+  EXPECT_TRUE(FailureOfException(name, "").may_be_done);
+}
+
 TEST(FailureTest, QuotaSaysHowLongToWait) {
   const auto wait = [](const char* text) {
     return FailureOfException("org.apache.hadoop.hbase.quotas.RpcThrottlingException", text).wait_min;

@@ -21,13 +21,19 @@ void SetNonce(Request* request, const Nonce& nonce) {
   request->set_nonce(nonce.value);
 }
 
-void SetFamily(pb::ColumnFamilySchema* out, const FamilySchema& family) {
-  out->set_name(family.name);
-  for (const auto& [name, value] : family.attributes) {
+// Of a family, or of a table.
+template <typename Schema>
+void SetAttributes(Schema* out, const std::map<std::string, std::string>& attributes) {
+  for (const auto& [name, value] : attributes) {
     pb::BytesBytesPair* const attribute = out->add_attributes();
     attribute->set_first(name);
     attribute->set_second(value);
   }
+}
+
+void SetFamily(pb::ColumnFamilySchema* out, const FamilySchema& family) {
+  out->set_name(family.name);
+  SetAttributes(out, family.attributes);
 }
 
 void SetInfo(pb::RegionInfo* out, const Region& region) {
@@ -67,6 +73,7 @@ std::string CreateTableMessage(const TableSchema& schema, const std::vector<std:
   SetTable(request.mutable_table_schema()->mutable_table_name(), schema.table);
   for (const FamilySchema& family : schema.families)
     SetFamily(request.mutable_table_schema()->add_column_families(), family);
+  SetAttributes(request.mutable_table_schema(), schema.attributes);
   for (const std::string& key : split_keys) request.add_split_keys(key);
   SetNonce(&request, nonce);
   return request.SerializeAsString();
@@ -140,6 +147,8 @@ absl::StatusOr<std::vector<TableSchema>> ParseTableSchemas(std::string_view mess
   for (const pb::TableSchema& table : answer.table_schema()) {
     TableSchema& schema = tables.emplace_back();
     schema.table = {table.table_name().namespace_(), table.table_name().qualifier()};
+    for (const pb::BytesBytesPair& attribute : table.attributes())
+      schema.attributes[attribute.first()] = attribute.second();
     for (const pb::ColumnFamilySchema& family : table.column_families()) {
       FamilySchema& one = schema.families.emplace_back();
       one.name = family.name();

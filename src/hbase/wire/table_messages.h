@@ -27,6 +27,7 @@ struct FamilySchema {
 struct TableSchema {
   TableName table;
   std::vector<FamilySchema> families;
+  std::map<std::string, std::string> attributes = {};  // of the table itself
   bool operator==(const TableSchema&) const = default;
 };
 

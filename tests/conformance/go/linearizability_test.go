@@ -23,6 +23,7 @@ import (
 var (
 	workTime    = flag.Duration("linearizability.time", 4*time.Second, "how long clients work, for each durability")
 	killEvery   = flag.Duration("linearizability.kill-every", time.Second, "the mean time between kills of the server; 0: never")
+	fault       = flag.String("linearizability.fault", "", "a program that harms a cluster's store, run in place of three kills in four")
 	clientCount = flag.Int("linearizability.clients", 16, "clients at once")
 	rowCount    = flag.Int("linearizability.rows", 8, "rows at once; fewer make what is unknown slow to check")
 	seed        = flag.Int64("linearizability.seed", 0, "what the clients do; 0 takes a new one")
@@ -39,7 +40,9 @@ const (
 	// A run below these judges too little.
 	operationsPerSecondMin        = 100
 	clusterOperationsPerSecondMin = 20
-	overlapMin                    = 0.2
+	// Where servers of the store are killed, rows wait for HBase's recovery most of the time.
+	harmedOperationsPerSecondMin = 2
+	overlapMin                   = 0.2
 )
 
 // epoch is a set of rows, and what was done to them.
@@ -384,7 +387,8 @@ func TestLinearizableCluster(t *testing.T) {
 }
 
 // TestLinearizableStore is TestLinearizable for two servers over one store in a cluster, which SONDE_STORE names (tests/hbase/client).  One
-// of the two is killed now and then and started again, while the other goes on.
+// of the two is killed now and then and started again, while the other goes on; or the program of -linearizability.fault kills
+// something of the store's (tests/hbase/disturb).
 func TestLinearizableStore(t *testing.T) {
 	if os.Getenv("SONDE_STORE") == "" {
 		t.Skip("SONDE_STORE is not set")
@@ -408,8 +412,11 @@ func TestLinearizableStore(t *testing.T) {
 	timesAreOfRows = false
 	r := newTrial(t, f.tableName("t"))
 	r.losesAnswers, r.rateMin = true, clusterOperationsPerSecondMin
+	if *fault != "" {
+		r.rateMin = harmedOperationsPerSecondMin
+	}
 	finish := r.begin(addresses)
-	kills := 0
+	kills, harms := 0, map[string]int{}
 	random := rand.New(rand.NewSource(^*seed))
 	for deadline := time.Now().Add(*workTime); time.Now().Before(deadline) && !r.over.Load(); {
 		if *killEvery == 0 {
@@ -417,6 +424,13 @@ func TestLinearizableStore(t *testing.T) {
 			continue
 		}
 		time.Sleep(min(*killEvery/2+time.Duration(random.Int63n(int64(*killEvery))), time.Until(deadline)))
+		if *fault != "" && random.Intn(4) != 0 {
+			r.noteKill()
+			harmed, err := exec.Command(*fault).Output()
+			check(t, err)
+			harms[strings.TrimSpace(string(harmed))]++
+			continue
+		}
 		i := random.Intn(len(servers))
 		servers[i].kill()
 		kills++
@@ -426,6 +440,12 @@ func TestLinearizableStore(t *testing.T) {
 	worked := finish()
 	for _, s := range servers {
 		s.stop()
+	}
+	if *fault != "" {
+		t.Logf("killed of the store: %v", harms)
+		if len(harms) == 0 {
+			t.Error("nothing of the store was killed")
+		}
 	}
 	r.report(worked, kills)
 }

@@ -1,0 +1,105 @@
+#include "engine/hbase/store_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "base/bytes.h"
+#include "engine/hbase/cluster_sizes.h"
+#include "engine/hbase/records.h"
+#include "engine/hbase/stored_cells.h"
+
+namespace sonde {
+namespace {
+
+constexpr absl::Duration kLookTimeMax = absl::Seconds(30);  // until a cluster is told to be away
+constexpr size_t kGapsMax = 64;                             // HBase looks at each cell once for each
+
+// A fault, if a row of the table has a cell of none of these families, or cannot be read.
+std::string FaultOfRows(hbase::Client* client, const hbase::TableName& table, const std::string& name,
+                        const std::set<FamilyId>& families, absl::Time deadline) {
+  hbase::CellChoice choice{.families = {kCellsFamily}, .newest_per_column = 1, .keys_only = true};
+  choice.qualifiers = GapsBetween(families);
+  const std::unique_ptr<hbase::RowScan> scan = client->Scan(table, {}, choice, {.rows_in_all = 1}, deadline);
+  hbase::RowScan::Part part;
+  const absl::StatusOr<bool> more = scan->Next(&part);
+  if (!more.ok()) {
+    return fmt::format("Table {} ({}) cannot be read to its end: {}", name, table.Text(),
+                       std::string(more.status().message()));
+  }
+  if (!*more || part.cells.empty()) return "";
+  std::deque<std::string> bytes;
+  SeamCell cell;
+  if (!ReadStoredCell(part.cells.front(), &bytes, &cell).ok()) {
+    return fmt::format("Row '{}' of table {} ({}) has a cell that Sonde did not write", Printable(part.row),
+                       name, table.Text());
+  }
+  return fmt::format("Row '{}' of table {} ({}) has a cell of family {}, which the table does not have",
+                     Printable(part.row), name, table.Text(), cell.family);
+}
+
+}  // namespace
+
+std::vector<hbase::QualifierRange> GapsBetween(const std::set<FamilyId>& families) {
+  std::vector<hbase::QualifierRange> gaps;
+  std::string start;
+  for (const FamilyId family : families) {
+    const hbase::QualifierRange range = StoredFamilyRange(family);
+    if (start < range.start) gaps.push_back({start, range.start});
+    start = range.end;
+    if (start.empty()) break;  // the greatest id
+  }
+  if (!start.empty() || families.empty()) gaps.push_back({start, ""});
+  if (gaps.size() > kGapsMax) gaps.erase(gaps.begin(), gaps.end() - kGapsMax);
+  return gaps;
+}
+
+absl::StatusOr<StoreCheck> CheckStore(hbase::Client* client, const HBaseStoreAddress& address,
+                                      const std::function<RecordedTables(const std::vector<Record>&)>& read,
+                                      absl::Time deadline) {
+  absl::StatusOr<StoreFacts> facts =
+      LookAtStore(client, address, std::min(deadline, absl::Now() + kLookTimeMax));
+  if (!facts.ok()) return facts.status();
+  StoreCheck check{.facts = *std::move(facts)};
+  std::vector<std::string>* const faults = &check.facts.faults;
+  if (faults->empty() && !check.facts.has_catalog)
+    return absl::NotFoundError(fmt::format("Namespace '{}' has no store of Sonde's", address.space));
+  if (!check.facts.has_catalog) return check;
+  std::atomic<uint64_t> conflicts = 0;
+  const absl::StatusOr<std::vector<Record>> records =
+      HBaseRecords(client, CatalogTable(address.space), &conflicts).Read("", deadline);
+  if (!records.ok()) {
+    faults->push_back(fmt::format("The records cannot be read: {}", std::string(records.status().message())));
+    return check;
+  }
+  const RecordedTables recorded = read(*records);
+  faults->insert(faults->end(), recorded.faults.begin(), recorded.faults.end());
+  ClusterSizes sizes(client, address.space);
+  for (const auto& [id, table] : recorded.tables) {
+    const hbase::TableName name = CellsTable(address.space, id);
+    if (std::find(check.facts.tables.begin(), check.facts.tables.end(), id) == check.facts.tables.end()) {
+      faults->push_back(
+          fmt::format("Table {} is in the records, and HBase has no table {}", table.name, name.Text()));
+      continue;
+    }
+    std::string fault = FaultOfRows(client, name, table.name, table.families, deadline);
+    if (!fault.empty()) faults->push_back(std::move(fault));
+    const absl::StatusOr<std::vector<RangeStats>> ranges = sizes.Ranges(id, deadline);
+    if (!ranges.ok()) return ranges.status();
+    for (const RangeStats& range : *ranges) check.bytes += range.bytes;
+  }
+  for (const TableId id : check.facts.tables) {
+    if (recorded.tables.contains(id)) continue;
+    check.facts.notices.push_back(fmt::format(
+        "HBase's table {} is in no record: it is being made or dropped at this moment, or was left",
+        CellsTable(address.space, id).Text()));
+  }
+  return check;
+}
+
+}  // namespace sonde
