@@ -1,0 +1,257 @@
+// What is stored, and what comes over the wire, may be anything: it is shown escaped, bounded, and what is left out is said.  And what the
+// page says of sizes holds while data is written, rests and settles.  SONDE_WEB_SERIES: how many series (20,000; scripts/nightly: 1,000,000).
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+import { consoleOf, json, launchBrowser, runTests, startServer } from "./server.mjs";
+
+const binary = path.resolve(process.argv[2]);
+const option = process.argv.indexOf("--screenshots");
+const work = fs.mkdtempSync(path.join(os.tmpdir(), "sonde-hostile-"));
+const pictures = option > 0 ? path.resolve(process.argv[option + 1]) : path.join(work, "screenshots");
+fs.mkdirSync(pictures, { recursive: true });
+const manySeries = Number(process.env.SONDE_WEB_SERIES ?? 20_000);
+const start = Date.UTC(2026, 0, 15, 12) / 1000;
+
+let base, page;
+const tests = [];
+const test = (name, body) => tests.push([name, body]);
+const open = async (hash) => {
+  await page.goto("about:blank");
+  await page.goto(base + hash);
+};
+const picture = (name) => page.screenshot({ path: path.join(pictures, `hostile-${name}.png`), fullPage: false });
+const post = (route, body, headers = {}) => fetch(base + route, { method: "POST", body, headers });
+const write = async (lines) => {
+  const answer = await post("api/v2/write?precision=s", lines.join("\n"));
+  assert.equal(answer.status, 204, await answer.text());
+};
+const escaped = (text) => text.replace(/[ ,=]/g, "\\$&");
+
+// Names and values that want to be markup, patterns, another direction, or nothing that can be seen.
+const markup = "<img src=x onerror=alert(1)>", rightToLeft = "\u202Egnp.exe\u202C שלום مرحبا", odd = "a*", pattern = "~.*", long = "x".repeat(900), control = "tab\u0001bell\u0007";
+const values = [markup, rightToLeft, odd, pattern, long, control, "'; DROP TABLE x; --", "{{7*7}}", "javascript:alert(1)", "plain"];
+
+test("markup and other directions in names and values are text, wherever they are shown", async () => {
+  await write(values.map((value, at) => `${escaped(markup)},${escaped("<b>tag</b>")}=${escaped(value)} ${escaped("<i>field</i>")}=${at},note="${value.replace(/["\\]/g, "\\$&")}" ${start + at}`));
+  let alerts = 0;
+  page.on("dialog", (dialog) => { ++alerts; void dialog.dismiss(); });
+  await open(`#/series?${new URLSearchParams({ name: markup, every: "1s" })}`);
+  await page.waitForSelector("[data-chart=series][data-points]");
+  await page.waitForSelector(`h2 >> text=${markup}`);
+  assert.equal((await page.locator(".legend tbody th").allTextContents()).length >= 8, true);
+  await page.click("summary:has-text('Which have stopped?')");
+  await page.waitForSelector("[data-part=newest] tbody tr");
+  await picture("names");
+  const { tables } = await json(`${base}api/v1/tables`);
+  await open(`#/tables?table=${encodeURIComponent(tables.find((one) => one.id === "timeseries").name)}&versions=5`);
+  await page.waitForSelector("table.data tbody tr");
+  await picture("rows");
+  await page.click("button.value >> text=/onerror/");
+  await page.waitForSelector("dialog[open] pre");
+  assert.equal(await page.textContent("dialog pre"), markup);
+  await page.keyboard.press("Escape");
+  for (const hash of ["#/", "#/keys", "#/sql"]) {
+    await open(hash);
+    await page.waitForTimeout(700);
+  }
+  assert.equal(alerts, 0);
+  assert.equal(await page.locator("img[src=x], main b, main i:not([style]):not([class]):not([aria-hidden])").count(), 0);
+});
+
+test("a value that looks like a pattern is asked for as it is", async () => {
+  for (const [value, count] of [[odd, 1], [pattern, 1], [markup, 1], ["plain", 1]]) {
+    await open(`#/series?${new URLSearchParams({ name: markup, every: "1s" })}`);
+    await page.waitForSelector("[data-chart=series][data-points]");
+    const input = page.locator(".filter input[name=value]");
+    await input.fill(value);
+    await page.waitForSelector(".choices li");
+    assert.deepEqual(await page.locator(".choices li").allTextContents(), [value]);
+    const [response] = await Promise.all([page.waitForResponse((one) => /\/query\?.*group_by=/.test(one.url())), input.press("Enter")]);
+    const answer = await response.json();
+    const tags = new Set(answer.rows.map((row) => row[answer.columns.findIndex((one) => one.kind === "tag")]));
+    assert.deepEqual([...tags], [value]);
+    assert.equal(tags.size, count);
+    await page.waitForSelector(".filter .chip");
+    // The address keeps it.
+    await page.reload();
+    await page.waitForSelector(".filter .chip");
+    await page.click(".filter .chip button");
+    await page.waitForSelector(".filter .chip", { state: "detached" });
+  }
+});
+
+test("conditions are made by keyboard, completed from what is stored, and mistakes are told beside them", async () => {
+  await write(["cpu,host=web1,region=eu u=1", "cpu,host=web10,region=us u=2", "cpu,host=db,region=eu u=3"].map((line) => `${line} ${start}`));
+  await open("#/series?name=cpu&every=1m");
+  await page.waitForSelector("[data-chart=series][data-points]");
+  const input = page.locator(".filter input[name=value]");
+  await input.focus();
+  await page.keyboard.type("web");
+  await page.waitForFunction(() => document.querySelectorAll(".choices li").length === 2);
+  await picture("choices");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.waitForSelector(".choices li[aria-selected=true] >> text=web10");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".filter .chip >> text=host=web10");
+  await page.waitForSelector("[data-chart=series][data-lines='1']");
+  // Values of another tag are those that go with the condition.
+  await page.selectOption(".filter select >> nth=0", "region");
+  await input.fill("");
+  await page.waitForFunction(() => [...document.querySelectorAll(".choices li")].map((one) => one.textContent).join() === "us");
+  await input.press("Escape");
+  await input.press("Enter");
+  await page.waitForSelector(".field-problem >> text=A value of region is missing");
+  await input.fill("no such");
+  await page.waitForSelector(".choices-note >> text=No stored value begins so");
+});
+
+test("many series: the first are shown, and what is left out is said", async () => {
+  for (let from = 0; from < manySeries; from += 20_000) {
+    await write(Array.from({ length: Math.min(20_000, manySeries - from) }, (_, at) => `many,id=s${String(from + at).padStart(7, "0")} v=${at % 100} ${start}`));
+  }
+  const began = Date.now();
+  await open("#/series?name=many&group=-&every=1h");
+  await page.waitForSelector("[data-chart=series][data-points='1']", { timeout: 60_000 });
+  console.log(`        ${manySeries} series: a mean of all after ${Date.now() - began} ms`);
+  await open("#/series?name=many&every=1h");
+  await page.waitForSelector(".caution >> text=/The chart shows 8 of more than 1,000 series/", { timeout: 60_000 });
+  await page.locator(".filter input[name=value]").fill("s00000");
+  await page.waitForSelector(".choices-note >> text=There are more: write more of it");
+  assert.equal(await page.locator(".choices li").count(), 50);
+  await page.click("summary:has-text('Which have stopped?')");
+  await page.waitForSelector("[data-part=stopped] >> text=/Only the first [\\d,.]+ k? ?combinations/", { timeout: 60_000 });
+  assert.ok(await page.locator("[data-part=newest] tbody tr").count() <= 100);
+  assert.ok(await page.evaluate(() => document.querySelectorAll("*").length) < 5_000);
+});
+
+test("10,000 tables are searched, and cost few elements", async () => {
+  const all = Array.from({ length: 10_000 }, (_, at) => ({ name: `projects/p/instances/${at % 2 ? "i" : "j"}/tables/t${String(at).padStart(5, "0")}`, id: `t${String(at).padStart(5, "0")}`,
+    instance: `projects/p/instances/${at % 2 ? "i" : "j"}`, bytes: at * 1000, ranges: 1, families: [], deletion_protection: false, change_stream_hours: null, keys_in_use: 0, large_rows: [], series: null }));
+  await page.route("**/api/v1/tables?*", (route) => answer(route));
+  await page.route("**/api/v1/tables", (route) => answer(route));
+  await page.route("**/api/v1/tables/**", (route) => route.fulfill({ json: { rows: [], next: null } }));
+  const answer = (route) => {
+    const from = Math.max(all.findIndex((one) => one.name >= (new URL(route.request().url()).searchParams.get("start") ?? "")), 0);
+    return route.fulfill({ json: { tables: all.slice(from, from + 1000), next: all[from + 1000]?.name ?? null } });
+  };
+  all.sort((a, b) => (a.name < b.name ? -1 : 1));
+  await open("#/tables");
+  await page.waitForSelector(".list-rows a");
+  assert.ok(await page.locator(".list-rows a").count() <= 200);
+  await page.waitForSelector(".list-note >> text=/800 more: search for them.*more than 1,000/s");
+  await page.fill(".list input[type=search]", "t09998");
+  await page.waitForFunction(() => document.querySelectorAll(".list-rows a").length === 1, undefined, { timeout: 20_000 });
+  assert.equal(await page.locator(".list-rows a >> nth=0").getAttribute("title"), "projects/p/instances/j/tables/t09998");
+  await page.fill(".list input[type=search]", "none of them");
+  await page.waitForSelector(".list-note >> text=None has such a name");
+  // Without a mouse: one stop for the list, arrows in it.
+  await page.fill(".list input[type=search]", "t000");
+  await page.press(".list input[type=search]", "ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await page.evaluate(() => document.activeElement.closest(".list-rows") !== null), true);
+  assert.equal(await page.locator(".list-rows a[tabindex='0']").count(), 1);
+  await picture("tables");
+  for (const pattern of ["**/api/v1/tables?*", "**/api/v1/tables", "**/api/v1/tables/**"]) await page.unroute(pattern);
+});
+
+test("answers that come late, are cut off, or are no JSON are told, and the page goes on", async () => {
+  await open("#/");
+  await page.waitForSelector(".tile strong");
+  await page.route("**/api/v1/errors", (route) => route.fulfill({ body: "{\"errors\": [", contentType: "application/json" }));
+  await page.waitForSelector("[data-part=errors] .problem >> text=no JSON", { timeout: 12_000 });
+  await page.unroute("**/api/v1/errors");
+  await page.waitForSelector("[data-part=errors] .problem", { state: "detached", timeout: 12_000 });
+  // Later than the page waits: the server answers otherwise, so that it is not said to be gone.
+  await page.route("**/api/v1/growth?*", async (route) => { await new Promise((done) => setTimeout(done, 8_000)); await route.abort().catch(() => {}); });
+  await page.selectOption("[data-part=growth] select", "600");
+  await page.waitForSelector("[data-part=growth] .problem >> text=No answer from", { timeout: 15_000 });
+  assert.equal(await page.locator(".silence:visible").count(), 0);
+  await page.unroute("**/api/v1/growth?*");
+  await page.waitForSelector("[data-part=growth] table", { timeout: 20_000 });
+  await page.route("**/query?*", (route) => route.abort("connectionreset"));
+  await open("#/series?name=cpu");
+  await page.waitForSelector(".problem >> text=No answer from");
+  await page.unroute("**/query?*");
+  expected(/ERR_|Failed to load/);
+});
+
+test("text may be twice as large", async () => {
+  // 200% zoom of 1,400 pixels is a page of 700, with twice the pixels.
+  await page.setViewportSize({ width: 700, height: 450 });
+  for (const [hash, ready] of [["#/", ".tile strong"], ["#/series?name=cpu&every=1m", ".legend tbody tr"], ["#/tables", "table.data"], ["#/keys", "canvas.heat, .empty"], ["#/sql", ".sql-input"], ["#/dashboards", "h1"]]) {
+    await open(hash);
+    await page.waitForSelector(ready);
+    await page.waitForTimeout(400);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 700, hash);
+  }
+  await page.setViewportSize({ width: 1400, height: 900 });
+});
+
+test("sizes hold while data is written, rests, and settles", async () => {
+  const put = await fetch(`${base}api/v1/series/sized`, { method: "PUT", body: "series: sized\ntags: { id: string }\nfields: { doc: string }\nkey: [id, bucket]\nbucket: day\n" });
+  assert.equal(put.status, 200, await put.text());
+  // Printable noise: packed it takes 82% of its bytes at least (6.55 of 8 bits), and never more than all.
+  const entropy = Math.log2(94) / 8, noise = () => Array.from({ length: 5000 }, () => String.fromCharCode(33 + Math.floor(Math.random() * 94))).join("");
+  let written = 0, looks = 0, settled = false;
+  await open("#/");
+  await page.waitForSelector("[data-part=storage] .bars a");
+  const look = async () => {
+    const table = await json(`${base}api/v1/tables/sonde/sonde/sized`);
+    const text = await page.evaluate(() => [...document.querySelectorAll("[data-part=storage] .bars li")].find((one) => one.textContent.includes("sized"))?.querySelector(".number").textContent ?? "");
+    ++looks;
+    const least = 0.8 * entropy * written, most = 1.2 * written;
+    assert.ok(table.bytes >= least && table.bytes <= most, `${written} bytes were written, the server says ${table.bytes}`);
+    const unit = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20 }[text.split(" ")[1]] ?? NaN;
+    return parseFloat(text) * unit;
+  };
+  for (let part = 0; part < 24; ++part) {
+    const points = Array.from({ length: 100 }, (_, at) => JSON.stringify({ id: `d${part}-${at}`, time: new Date(start * 1000).toISOString(), doc: noise() }));
+    const answer = await post("api/v1/series/sized/write", points.join("\n"), { "content-type": "application/x-ndjson" });
+    assert.equal(answer.status, 200, await answer.text());
+    written += 100 * 5000;
+    await look();
+    await page.waitForTimeout(200);
+  }
+  const rested = Date.now();
+  while (Date.now() - rested < 25_000 && !settled) {
+    await page.waitForTimeout(1000);
+    const shown = await look();
+    if (Date.now() - rested > 6_000) assert.ok(shown >= 0.8 * entropy * written && shown <= 1.2 * written, `the page says ${shown} of ${written} bytes`);
+    const { figures } = await json(`${base}api/v1/overview`);
+    settled = (figures.sonde_settling_waiting_bytes?.samples[0]?.value ?? 1) === 0;
+  }
+  for (let i = 0; i < 5; ++i) { await page.waitForTimeout(500); await look(); }
+  console.log(`        ${looks} looks at ${written} bytes; ${settled ? "nothing waits to settle" : "not settled yet"}`);
+});
+
+// ---- the run
+let problems = [];
+const allowed = [];
+const expected = (line) => allowed.push(line);
+const { server, page: address } = await startServer(binary, work);
+base = address;
+let failures = 0;
+try {
+  const browser = await launchBrowser();
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, timezoneId: "Etc/UTC" });
+  page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  problems = consoleOf(page);
+  failures = await runTests(tests, (count) => picture(`failed-${count}`));
+  const unexpected = problems.filter((text) => !allowed.some((one) => one.test(text)));
+  if (unexpected.length > 0) {
+    ++failures;
+    console.log(`FAILED  the console is silent\n${unexpected.join("\n")}`);
+  }
+  await browser.close();
+} finally {
+  server.kill("SIGTERM");
+  await new Promise((done) => server.on("exit", done));
+  console.log(`screenshots: ${pictures}`);
+  if (option > 0 || failures === 0) fs.rmSync(path.join(work, "data"), { recursive: true, force: true });
+}
+process.exit(failures > 0 ? 1 : 0);
