@@ -52,7 +52,7 @@ const asMap = (rows) => new Map(rows.map(([line, second, value]) => [`${line} ${
 async function asked(hash) {
   await page.goto("about:blank");
   const begin = Date.now();
-  const [response] = await Promise.all([page.waitForResponse((one) => /\/query\?.*group_by=/.test(one.url())), page.goto(base + hash)]);
+  const [response] = await Promise.all([page.waitForResponse((one) => /\/query\?.*group_by=/.test(one.url())), page.goto(`${base}${hash}&from=${start}&to=${start + minutes * 60}`)]);
   const answer = await response.json();
   await page.waitForSelector("[data-chart=series][data-points] canvas");
   return { answer, took: Date.now() - begin };

@@ -76,9 +76,7 @@ task("1. which host's requests rose at 14:05, and since when?", async () => {
   await page.selectOption("label:has-text('Change') select", "rate");
   await page.selectOption("label:has-text('Bucket') select", "5m");
   await page.click("button:has-text('Everything')");
-  await page.waitForSelector(".caution >> text=ask for all");
-  await page.click("button:has-text('ask for all')");
-  await page.waitForFunction(() => document.querySelectorAll(".legend tbody tr").length === 24);
+  await page.waitForSelector(".caution >> text=/The chart shows 24 of 30 lines, those with the largest values/");
   await page.click(".legend thead button:has-text('Max')");
   const first = page.locator(".legend tbody tr >> nth=0");
   const host = (await first.locator("th").textContent()).split(" · ")[0];
@@ -117,9 +115,9 @@ task("2. which key is hot, and who writes it?", async () => {
   const card = page.locator(".side .finding").filter({ hasText: "u007" }).first();
   await card.waitFor();
   await picture("hot-key");
-  const row = await writers.locator("tbody tr >> nth=0").innerText();
-  assert.match(row, /sensor-gateway\/2\.1\s+127\.0\.0\.1\s+POST \/write/);
-  return `u007, by ${row.split(/\t/).slice(0, 2).join(" from ")}`;
+  const row = await writers.locator("li >> nth=0").innerText();
+  assert.match(row, /^sensor-gateway\/2\.1 at 127\.0\.0\.1 POST \/write, about 1,200 calls in 10 min$/);
+  return `u007, by ${row}`;
 });
 
 task("3. what was refused, and why?", async () => {
@@ -188,8 +186,12 @@ task("7. how long did 99% of the writes take, in these two weeks?", async () => 
   await card.locator("canvas").waitFor({ timeout: 15_000 });
   await card.getByLabel("Time").selectOption("1209600");
   await card.getByLabel("Method").selectOption("POST /write");
-  const { points } = await json(`${base}api/v1/latency?seconds=1209600&method=${encodeURIComponent("POST /write")}`);
-  const requests = points.reduce((sum, point) => sum + point[1], 0);
+  let points, requests = 0;
+  for (let look = 0; look < 30 && requests < 1202; ++look) { // a step has 10 s
+    if (look > 0) await page.waitForTimeout(500);
+    ({ points } = await json(`${base}api/v1/latency?seconds=1209600&method=${encodeURIComponent("POST /write")}`));
+    requests = points.reduce((sum, point) => sum + point[1], 0);
+  }
   assert.equal(requests, 1202);
   await card.locator("h2 small", { hasText: "1,202 requests, 2 failed" }).waitFor();
   await card.locator(".u-legend >> text=99% of them within").waitFor();

@@ -202,6 +202,7 @@ test("fields of different sizes have panels of their own", async () => {
 });
 
 function noteDrawnTexts() {
+  if (window.drawnTexts) return;
   const fill = CanvasRenderingContext2D.prototype.fillText;
   window.drawnTexts = [];
   CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.drawnTexts.push(text); return fill.call(this, text, ...rest); };

@@ -6,7 +6,7 @@ import { findingCards } from "../findings";
 import { duration, metricText, number } from "../format";
 import { palette, render, scaleOf } from "../heat";
 import { findTables, noTable } from "../named_table";
-import { askCallers, callersTable, isWrite } from "../overview/callers";
+import { askCallers, callerText, isWrite } from "../overview/callers";
 import { address, every, remember, route, type Page } from "../page";
 import { theme } from "../theme";
 import { clock, zoneName } from "../time";
@@ -16,6 +16,8 @@ const metrics: [string, string][] = [
   ["write_bytes", "bytes written"], ["latency", "mean latency"], ["latency_max", "largest latency"], ["errors", "errors"], ["size", "bytes stored"]];
 const windows: [string, string][] = [
   ["120", "2 minutes"], ["600", "10 minutes"], ["3600", "1 hour"], ["21600", "6 hours"], ["86400", "1 day"], ["604800", "7 days"], ["1209600", "14 days"]];
+
+const writersShown = 8;
 
 // What is looked at: a stretch of time (none: the last `window` seconds, live) and of keys.
 interface View { from?: number; to?: number; start: string; end: string }
@@ -186,7 +188,8 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
       const { minutes, callers } = await askCallers(abortWriters.signal), of_series = table.startsWith(`${instanceOfSeries}/tables/`), own = table.split("/").pop();
       // Line protocol and remote write name their series in the body: they may write to any table of series.
       const mine = callers.filter((one) => isWrite(one.method) && (one.resource === table || (of_series && one.method.startsWith("POST") && (one.resource === "" || one.resource.includes(`/${own}/`)))));
-      show(writers, mine.length === 0 ? h("p", { class: "muted" }, "Nobody has written to it.") : callersTable(mine.slice(0, 8), minutes),
+      show(writers, mine.length === 0 ? h("p", { class: "muted" }, "Nobody has written to it.") : h("ul", { class: "writers" }, mine.slice(0, writersShown).map((one) => h("li", {}, h("strong", {}, callerText(one)), h("span", { class: "muted" }, ` ${one.method}, about ${number(one.calls)} calls in ${minutes} min`)))),
+        mine.length > writersShown && h("p", { class: "muted" }, `${number(mine.length - writersShown)} more with fewer calls.`),
         mine.some((one) => one.resource === "") && h("p", { class: "muted" }, "Senders of line protocol and remote write may write to any series."));
     } catch (error) {
       show(writers, h("p", { class: "muted" }, error instanceof Error ? error.message : String(error)));

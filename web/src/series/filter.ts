@@ -26,7 +26,7 @@ export function conditionOf(tag: string, operator: Operator, value: string): str
 let numbers = 0;
 
 // Values of a tag below its input, as in a list of choices: arrows move, Enter takes, Escape closes.
-function completed(series: Series, tag: () => string, others: () => string[], taken: () => void): { element: HTMLElement; input: HTMLInputElement } {
+function completed(series: Series, tag: () => string, others: () => string[], taken: () => void): { element: HTMLElement; input: HTMLInputElement; offer: () => void } {
   const id = `values-${++numbers}`;
   const list = h("ul", { class: "choices", role: "listbox", id, hidden: true, "aria-label": "Stored values" });
   const note = h("p", { class: "choices-note muted", role: "status", hidden: true });
@@ -87,7 +87,7 @@ function completed(series: Series, tag: () => string, others: () => string[], ta
     at = event.key === "ArrowDown" ? Math.min(at + 1, values.length - 1) : Math.max(at - 1, -1);
     draw();
   });
-  return { element: h("span", { class: "combo" }, input, list, note), input };
+  return { element: h("span", { class: "combo" }, input, list, note), input, offer: () => { input.focus(); soon(); } };
 }
 
 export function filter(series: Series, question: Question, changed: () => void): Filter {
@@ -119,7 +119,7 @@ export function filter(series: Series, question: Question, changed: () => void):
   draw();
   return {
     element: h("div", { class: "filter", role: "group", "aria-label": "Filter" }, h("span", { class: "muted" }, "Filter"), chips,
-      h("label", { class: "bare" }, h("span", { class: "unseen" }, "Tag"), select(series.tags.map((one): [string, string] => [one.name, one.name]), tag, (next) => { tag = next; value.input.focus(); })),
+      h("label", { class: "bare" }, h("span", { class: "unseen" }, "Tag"), select(series.tags.map((one): [string, string] => [one.name, one.name]), tag, (next) => { tag = next; value.offer(); })),
       h("label", { class: "bare" }, h("span", { class: "unseen" }, "Condition"), select(operators.map((one): [string, string] => [one, one]), operator, (next) => { operator = next as Operator; })),
       value.element, wrong),
     take: add,
