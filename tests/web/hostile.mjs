@@ -179,6 +179,39 @@ test("answers that come late, are cut off, or are no JSON are told, and the page
   expected(/ERR_|Failed to load/);
 });
 
+test("every control is reached by keyboard alone, shows that it has the focus, and has a name", async () => {
+  for (const [hash, ready] of [["#/", "[data-part=growth] table"], ["#/series?name=cpu&every=1m&where=host%3Dweb1", ".legend tbody tr"], ["#/tables", "table.data tbody tr"], ["#/keys", "canvas.heat"], ["#/sql", ".list summary"], ["#/dashboards", "h1"]]) {
+    await open(hash);
+    await page.waitForSelector(ready);
+    await page.waitForTimeout(800);
+    const wanted = await page.evaluate(() => {
+      let mark = 0;
+      const isSeen = (one) => one.checkVisibility({ visibilityProperty: true }) && !one.disabled && one.tabIndex >= 0;
+      const all = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")].filter(isSeen);
+      for (const one of all) one.dataset.stop = String(++mark);
+      return all.length;
+    });
+    const reached = new Set(), unnamed = [], unseen = [];
+    for (let press = 0; press < wanted + 60 && reached.size < wanted; ++press) {
+      await page.keyboard.press("Tab");
+      const at = await page.evaluate(() => {
+        const one = document.activeElement;
+        if (!one || one === document.body) return undefined;
+        const style = getComputedStyle(one), name = one.getAttribute("aria-label") || one.textContent.trim() || one.title || one.labels?.[0]?.textContent || one.placeholder || one.name || "";
+        return { stop: one.dataset.stop, name, what: one.outerHTML.slice(0, 90), is_seen: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 };
+      });
+      if (!at) continue;
+      if (at.stop) reached.add(at.stop);
+      if (!at.name) unnamed.push(at.what);
+      if (!at.is_seen) unseen.push(at.what);
+    }
+    // What is drawn anew while the keys go on has lost its mark.
+    assert.ok(reached.size >= 0.8 * wanted, `${hash}: ${reached.size} of ${wanted} were reached`);
+    assert.deepEqual(unnamed, [], hash);
+    assert.deepEqual([...new Set(unseen)], [], hash);
+  }
+});
+
 test("text may be twice as large", async () => {
   // 200% zoom of 1,400 pixels is a page of 700, with twice the pixels.
   await page.setViewportSize({ width: 700, height: 450 });

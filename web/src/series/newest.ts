@@ -49,7 +49,7 @@ export function newestCard(series: Series, signal: AbortSignal): HTMLElement {
         h("p", { role: "status" }, silent.size === 0 ? `All ${number(all.length)} are written: none lags behind its own rhythm.`
           : h("strong", { class: "bad" }, `${number(silent.size)} of ${number(all.length)} stopped.`), ` The newest point of all is of ${clock(newest)}.`),
         h("div", { class: "scroll" }, h("table", { class: "data", "data-part": "newest" },
-          h("thead", {}, h("tr", {}, [...names, `Newest point (${zoneName()})`, "Behind the newest", ""].map((name) => h("th", {}, name)))),
+          h("thead", {}, h("tr", {}, [...names, `Newest point (${zoneName()})`, "Behind the newest", "Look"].map((name) => h("th", {}, name)))),
           h("tbody", {}, rows.map((one) => h("tr", { "data-silent": silent.has(one) },
             one.tags.map((tag, index) => h(index === 0 ? "th" : "td", index === 0 ? { scope: "row" } : {}, tag)),
             h("td", { class: "time" }, clock(one.at)), h("td", { class: silent.has(one) && "bad" }, silent.has(one) ? `stopped ${duration(newest - one.at)} before` : duration(newest - one.at)),
