@@ -44,6 +44,9 @@ test("markup and other directions in names and values are text, wherever they ar
   assert.equal((await page.locator(".legend tbody th").allTextContents()).length >= 8, true);
   await page.click("summary:has-text('Which have stopped?')");
   await page.waitForSelector("[data-part=newest] tbody tr");
+  // Signs that turn the direction are shown, not obeyed.
+  assert.ok((await page.locator("[data-part=newest] tbody th").allTextContents()).includes("\\u202Egnp.exe\\u202C שלום مرحبا"));
+  assert.equal(/[\u202A-\u202E]/.test(await page.locator("#content").textContent()), false);
   await picture("names");
   const { tables } = await json(`${base}api/v1/tables`);
   await open(`#/tables?table=${encodeURIComponent(tables.find((one) => one.id === "timeseries").name)}&versions=5`);

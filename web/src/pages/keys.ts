@@ -50,6 +50,8 @@ function commonStart(texts: string[]): string {
 function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams, leaving: (() => void)[]): HTMLElement {
   let table = chosen.name, metric = parameters.get("metric") ?? "ops", seconds = parameters.get("window") ?? "600";
   let brightness = 0.5, live = true;
+  // Tables of one id in two instances look alike otherwise.
+  const has_instances = new Set(tables.map((one) => one.instance)).size > 1;
   let view: View = { start: parameters.get("start") ?? "", end: parameters.get("end") ?? "" };
   if (Number(parameters.get("to")) > 0) view = { ...view, from: Number(parameters.get("from")), to: Number(parameters.get("to")) };
   const past: View[] = [];
@@ -296,7 +298,7 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
   const brightnessControl = h("input", { type: "range", min: 0, max: 1, step: 0.05, value: brightness, oninput: (event: Event) => { brightness = Number((event.target as HTMLInputElement).value); paint(); } });
   return h("div", { class: "keys" },
     h("div", { class: "controls" },
-      field("Table", select(tables.map((one) => [one.name, one.id]), table, (value) => { table = value; past.length = 0; view = { start: "", end: "" }; refresh(); })),
+      field("Table", select(tables.map((one) => [one.name, has_instances ? `${one.id} in ${one.instance.split("/").filter((_, part) => part % 2 === 1).join("/")}` : one.id]), table, (value) => { table = value; past.length = 0; view = { start: "", end: "" }; refresh(); })),
       field("Metric", metricBox),
       field("Time", select(windows, seconds, (value) => { seconds = value; view = { ...view, from: undefined, to: undefined }; refresh(); })),
       field("Brightness", brightnessControl),
