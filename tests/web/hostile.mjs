@@ -227,49 +227,88 @@ test("text may be twice as large", async () => {
   await page.setViewportSize({ width: 1400, height: 900 });
 });
 
-test("sizes hold while data is written, rests, and settles", async () => {
+// What the files of cells and their log take.
+function onDisk(work) {
+  const walk = (directory) => fs.readdirSync(directory, { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? walk(path.join(directory, one.name)) : [path.join(directory, one.name)]));
+  const sum = (end) => walk(path.join(work, "data/cells")).filter((one) => one.endsWith(end)).reduce((all, one) => all + (fs.existsSync(one) ? fs.statSync(one).size : 0), 0);
+  return { files: sum(".sst"), log: sum(".log") };
+}
+const isNear = (told, truth) => told >= 0.8 * truth && told <= 1.2 * truth;
+const bytesOf = async (name) => (await json(`${base}api/v1/tables/sonde/sonde/${name}`)).bytes;
+const shownBytes = async (name) => {
+  const text = await page.evaluate((name) => [...document.querySelectorAll("[data-part=storage] .bars li")].find((one) => one.textContent.includes(name))?.querySelector(".number").textContent ?? "", name);
+  return parseFloat(text) * ({ B: 1, KiB: 2 ** 10, MiB: 2 ** 20 }[text.split(" ")[1]] ?? NaN);
+};
+
+test("sizes of large values hold while they are written and rest", async () => {
   const put = await fetch(`${base}api/v1/series/sized`, { method: "PUT", body: "series: sized\ntags: { id: string }\nfields: { doc: string }\nkey: [id, bucket]\nbucket: day\n" });
   assert.equal(put.status, 200, await put.text());
   // Printable noise: packed it takes 82% of its bytes at least (6.55 of 8 bits), and never more than all.
   const entropy = Math.log2(94) / 8, noise = () => Array.from({ length: 5000 }, () => String.fromCharCode(33 + Math.floor(Math.random() * 94))).join("");
-  let written = 0, looks = 0, settled = false;
   await open("#/");
-  await page.waitForSelector("[data-part=storage] .bars a");
+  let written = 0, looks = 0;
   const look = async () => {
-    const table = await json(`${base}api/v1/tables/sonde/sonde/sized`);
-    const text = await page.evaluate(() => [...document.querySelectorAll("[data-part=storage] .bars li")].find((one) => one.textContent.includes("sized"))?.querySelector(".number").textContent ?? "");
+    const told = await bytesOf("sized");
+    assert.ok(told >= 0.8 * entropy * written && told <= 1.2 * written, `${written} bytes were written, the server says ${told}`);
     ++looks;
-    const least = 0.8 * entropy * written, most = 1.2 * written;
-    assert.ok(table.bytes >= least && table.bytes <= most, `${written} bytes were written, the server says ${table.bytes}`);
-    const unit = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20 }[text.split(" ")[1]] ?? NaN;
-    return parseFloat(text) * unit;
   };
-  for (let part = 0; part < 24; ++part) {
+  for (let part = 0; part < 16; ++part) {
     const points = Array.from({ length: 100 }, (_, at) => JSON.stringify({ id: `d${part}-${at}`, time: new Date(start * 1000).toISOString(), doc: noise() }));
     const answer = await post("api/v1/series/sized/write", points.join("\n"), { "content-type": "application/x-ndjson" });
     assert.equal(answer.status, 200, await answer.text());
     written += 100 * 5000;
     await look();
-    await page.waitForTimeout(200);
   }
-  const rested = Date.now();
-  while (Date.now() - rested < 25_000 && !settled) {
-    await page.waitForTimeout(1000);
-    const shown = await look();
-    if (Date.now() - rested > 6_000) assert.ok(shown >= 0.8 * entropy * written && shown <= 1.2 * written, `the page says ${shown} of ${written} bytes`);
-    const { figures } = await json(`${base}api/v1/overview`);
-    settled = (figures.sonde_settling_waiting_bytes?.samples[0]?.value ?? 1) === 0;
+  for (let rest = 0; rest < 8; ++rest) { await page.waitForTimeout(1000); await look(); }
+  const shown = await shownBytes("sized");
+  assert.ok(shown >= 0.8 * entropy * written && shown <= 1.2 * written, `the page says ${shown} of ${written} bytes`);
+  console.log(`        ${looks} looks at ${written} bytes, of which the page says ${shown}`);
+});
+
+test("sizes of numbers hold while they are written, settle, and are there after a restart", async () => {
+  const fields = Array.from({ length: 10 }, (_, at) => `f${at}`);
+  const put = await fetch(`${base}api/v1/series/counters`, { method: "PUT", body: `series: counters\ntags: { id: string }\nfields: { ${fields.map((one) => `${one}: double`).join(", ")} }\nkey: [id, bucket]\nbucket: hour\n` });
+  assert.equal(put.status, 200, await put.text());
+  await open("#/");
+  const settlesBelow = 900_000; // cells that a head takes before it settles, and some fewer
+  const settledCells = async () => (await json(`${base}api/v1/overview`)).figures.sonde_settling_cells_total.samples.reduce((sum, one) => sum + one.value, 0);
+  const before = onDisk(work), settledBefore = await settledCells();
+  let cells = 0, looks = 0, perCell = 0;
+  // More cells than heads hold before they settle.
+  for (let part = 0; part < 26; ++part) {
+    await write(Array.from({ length: 5000 }, (_, at) => `counters,id=h${String(at % 100).padStart(3, "0")} ${fields.map((one) => `${one}=${(Math.random() * 100).toFixed(2)}`).join(",")} ${start + Math.floor((part * 5000 + at) / 100)}`));
+    cells += 50_000;
+    const { files, log } = onDisk(work), told = await bytesOf("counters"), truth = files + log - before.files - before.log;
+    // While heads settle, the log has the cells twice: as they came, and as pages.
+    if (cells > settlesBelow) assert.ok(told <= 1.2 * perCell * cells, `${told} bytes of ${cells} cells, which took ${perCell} each`);
+    else assert.ok(isNear(told, truth), `after ${cells} cells the server says ${told} bytes, its files have ${truth}`);
+    if (cells <= settlesBelow) perCell = truth / cells;
+    ++looks;
   }
-  for (let i = 0; i < 5; ++i) { await page.waitForTimeout(500); await look(); }
-  console.log(`        ${looks} looks at ${written} bytes; ${settled ? "nothing waits to settle" : "not settled yet"}`);
+  for (let look = 0; look < 60 && (await settledCells()) - settledBefore < cells; ++look) await page.waitForTimeout(500);
+  await page.waitForTimeout(6_000); // the page looks every five seconds
+  const told = await bytesOf("counters"), all = (await json(`${base}api/v1/tables`)).tables.reduce((sum, one) => sum + one.bytes, 0), shown = await shownBytes("counters");
+  assert.ok(told < 4 * cells, `${told} bytes of ${cells} cells: they have not settled`);
+  assert.ok(isNear(shown, told), `the page says ${shown}, the server ${told}`);
+  // What was in the log is in files after a restart, and nothing else is.
+  await restart();
+  const { files } = onDisk(work);
+  assert.ok(isNear(all, files), `the server said ${all} bytes of all tables, the files have ${files}`);
+  assert.ok(isNear(await bytesOf("counters"), told));
+  console.log(`        ${looks} looks while ${cells} cells were written; ${told} bytes when they had settled, ${files} of all tables on disk`);
 });
 
 // ---- the run
 let problems = [];
 const allowed = [];
 const expected = (line) => allowed.push(line);
-const { server, page: address } = await startServer(binary, work);
+let { server, page: address } = await startServer(binary, work);
 base = address;
+async function restart() {
+  server.kill("SIGTERM");
+  await new Promise((done) => server.once("exit", done));
+  ({ server, page: base } = await startServer(binary, work));
+}
 let failures = 0;
 try {
   const browser = await launchBrowser();
