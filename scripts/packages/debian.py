@@ -62,8 +62,7 @@ def build(program, out):
     program.add_licences(share / "doc/sonde")
     (share / "doc/sonde/LICENSE").unlink()  # copyright says where Debian has it
     stage.write(share / "doc/sonde/copyright", COPYRIGHT)
-    for file in ["docs/operations.md", "docs/runbook.md", "ops/alerts.yaml", "ops/dashboard.json"]:
-        stage.copy(stage.ROOT / file, share / "doc/sonde" / pathlib.PurePath(file).name)
+    program.add_documents(share / "doc/sonde")
     date = email.utils.formatdate(program.date)
     stage.write(share / "doc/sonde/changelog.gz", stage.packed(
         f"sonde ({program.version}) unstable; urgency=medium\n\n  * The program of this version.\n\n -- {MAINTAINER}  {date}\n"))

@@ -14,6 +14,11 @@ COMPLETIONS = {"bash": "sonde", "zsh": "_sonde", "fish": "sonde.fish"}
 SUMMARY = "time-series database that is a Bigtable"
 
 
+# What the program's messages, README and the documents point to.  The layout is the repository's, so that links between them hold.
+DOCUMENTS = ["README.md", "docs/*.md", "docs/*.json", "docs/*.js", "docs/pictures/*", "docs/recipes/*", "docs/formats/*", "docs/decisions/*",
+             "examples/**/*.md", "examples/**/*.yaml", "ops/alerts.yaml", "ops/dashboard.json"]
+
+
 class PackageError(Exception):
     """Something that the packages need is not there."""
 
@@ -79,6 +84,15 @@ class Program:
         write(share / "zsh/site-functions" / COMPLETIONS["zsh"], self.completions["zsh"])
         write(share / "fish/vendor_completions.d" / COMPLETIONS["fish"], self.completions["fish"])
         self.add_licences(share / "doc/sonde")
+        self.add_documents(share / "doc/sonde")
+
+    def add_documents(self, directory):
+        for pattern in DOCUMENTS:
+            found = sorted(ROOT.glob(pattern))
+            if not found:
+                raise PackageError(f"no document is {pattern}")
+            for path in found:
+                copy(path, directory / path.relative_to(ROOT))
 
     def add_licences(self, directory):
         """The licence of Sonde, and those of everything that is linked into it or lies beside it."""

@@ -13,8 +13,6 @@ def build(program, out):
     program.carry(directory)
     for file in ["sonde.service", "sonde.sysusers", "sonde.yaml", "alerts.yaml", "dashboard.json"]:
         stage.copy(stage.ROOT / "ops" / file, directory / "ops" / file)
-    for file in ["operations.md", "runbook.md"]:
-        stage.copy(stage.ROOT / "docs" / file, directory / "share/doc/sonde" / file)
 
     def cleaned(entry):
         entry.uid = entry.gid = 0

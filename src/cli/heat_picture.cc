@@ -42,17 +42,21 @@ std::string Deflate(const std::string& bytes) {
 
 }  // namespace
 
-std::vector<double> HeatPicture::Shades() const {
+std::string_view ShadeCharacters() { return kShadeCharacters; }
+
+double HeatPicture::Scale() const {
   std::vector<double> some;
   for (const double value : values) {
     if (value > 0) some.push_back(value);
   }
-  double scale = 1;
-  if (!some.empty()) {
-    const auto at = some.begin() + static_cast<int64_t>(static_cast<double>(some.size() - 1) * 0.995);
-    std::nth_element(some.begin(), at, some.end());
-    scale = std::max(*at, 1.0);
-  }
+  if (some.empty()) return 1;
+  const auto at = some.begin() + static_cast<int64_t>(static_cast<double>(some.size() - 1) * 0.995);
+  std::nth_element(some.begin(), at, some.end());
+  return std::max(*at, 1.0);
+}
+
+std::vector<double> HeatPicture::Shades() const {
+  const double scale = Scale();
   std::vector<double> shades;
   shades.reserve(values.size());
   for (const double value : values) shades.push_back(std::sqrt(std::min(std::max(value, 0.0) / scale, 1.0)));

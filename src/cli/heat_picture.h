@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sonde {
@@ -14,9 +15,14 @@ struct HeatPicture {
   std::string time_left, time_right;
 
   size_t rows() const { return row_labels.size(); }
-  // 0 nothing to 1 most: the square root of the value over nearly the largest.
+  // Nearly the largest value, which is drawn as the most.
+  double Scale() const;
+  // 0 nothing to 1 most: the square root of the value over Scale().
   std::vector<double> Shades() const;
 };
+
+// The characters that stand for shades, from nothing to most.
+std::string_view ShadeCharacters();
 
 // Lines of at most `width` characters, one a row of the picture; with colours (of 256), or with characters
 // alone.

@@ -25,6 +25,13 @@ TEST(HeatPicture, IsDrawnWithCharacters) {
             "      1 2\n");
 }
 
+TEST(HeatPicture, HasTheScaleOfItsShades) {
+  EXPECT_EQ(Example().Scale(), 100);
+  EXPECT_EQ(HeatPicture{}.Scale(), 1);
+  EXPECT_EQ(ShadeCharacters().front(), ' ');
+  EXPECT_EQ(ShadeCharacters().back(), '@');
+}
+
 TEST(HeatPicture, IsDrawnWithColours) {
   EXPECT_THAT(ToTerminal(Example(), 80, true), testing::HasSubstr("    m \x1b[48;5;229m \x1b[48;5;229m "));
 }

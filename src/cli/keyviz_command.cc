@@ -112,6 +112,22 @@ HeatPicture PictureOf(const Json& map) {
   return picture;
 }
 
+// "Shades: ' .:-=+*#%@' from 0 to 300 ops a second (their square roots)".
+std::string ScaleText(const HeatPicture& picture, const std::string& metric, int64_t column_seconds) {
+  const double scale = picture.Scale();
+  std::string most;
+  if (metric.starts_with("latency")) {
+    most = fmt::format("{:.0f} microseconds", scale);
+  } else if (metric == "size") {
+    most = fmt::format("{:.0f} bytes", scale);
+  } else {
+    most =
+        fmt::format("{:.4g} {} a second", scale / static_cast<double>(std::max<int64_t>(column_seconds, 1)),
+                    metric == "ops" ? "reads and writes" : metric);
+  }
+  return fmt::format("Shades: '{}' from 0 to {} (square roots)", ShadeCharacters(), most);
+}
+
 void PrintFindings(const Json& findings) {
   if (findings.empty()) {
     fmt::print("\nNo findings: reads and writes are spread, rows are small, nobody reads the whole table.\n");
@@ -166,8 +182,9 @@ absl::Status Run(const KeyvizFlags& flags) {
                Json({{"table", *table}, {"heatmap", *map}, {"findings", found->at("findings")}}).dump());
     return absl::OkStatus();
   }
-  fmt::print("{}: {}\n\n{}", *table, flags.metric,
-             ToTerminal(PictureOf(*map), width, isatty(STDOUT_FILENO) == 1));
+  const HeatPicture picture = PictureOf(*map);
+  fmt::print("{}: {}\n\n{}{}\n", *table, flags.metric, ToTerminal(picture, width, isatty(STDOUT_FILENO) == 1),
+             ScaleText(picture, flags.metric, map->value("column_seconds", int64_t{1})));
   PrintFindings(found->at("findings"));
   return absl::OkStatus();
 }

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "metrics/failed_calls.h"
+#include "metrics/recent_callers.h"
 #include "metrics/slow_calls.h"
 #include "metrics/text_writer.h"
 
@@ -36,6 +37,9 @@ class RequestMetrics {
   // The same of those that failed.
   FailedCalls* failed_calls() { return &failed_calls_; }
   const FailedCalls& failed_calls() const { return failed_calls_; }
+  // Who asks, noted likewise.
+  RecentCallers* callers() { return &callers_; }
+  const RecentCallers& callers() const { return callers_; }
 
   using Buckets = std::array<uint64_t, kBounds.size() + 1>;
   // The time within which a part `q` in [0, 1] of the requests ended; about: somewhere in its bucket.
@@ -64,6 +68,7 @@ class RequestMetrics {
 
   SlowCalls slow_calls_;
   FailedCalls failed_calls_;
+  RecentCallers callers_;
   mutable absl::Mutex mutex_;
   std::map<std::string, std::unique_ptr<Counters>, std::less<>> methods_
       ABSL_GUARDED_BY(mutex_);  // never shrinks

@@ -94,6 +94,7 @@ Router Routes(const ServeSettings& settings, const ServerFacts& facts, const sql
   AddSlowApi(&facts.requests->slow_calls(), &router);
   AddRequestsApi({.failed = &facts.requests->failed_calls(),
                   .latency = facts.latency,
+                  .callers = &facts.requests->callers(),
                   .running = {facts.grpc_calls, CallsOf(running)}},
                  &router);
   const auto declarations = std::make_shared<TableDeclarations>(tables);

@@ -23,6 +23,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kRunningMax = 200;
 constexpr size_t kNameBytesMax = 256;
+constexpr int64_t kCallersUsual = 100, kCallersMax = 1'000;
 
 void Answer(const Json& json, HttpResponse* response) {
   response->body = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -117,6 +118,29 @@ absl::Status AnswerLatency(const RequestsFacts& facts, const HttpRequest& reques
   return absl::OkStatus();
 }
 
+absl::Status AnswerCallers(const RequestsFacts& facts, const HttpRequest& request, HttpResponse* response) {
+  QueryReader query(request);
+  const auto limit = static_cast<size_t>(query.Int("limit", kCallersUsual, 1, kCallersMax));
+  if (absl::Status status = query.Finish(); !status.ok()) return status;
+  const std::vector<RecentCallers::Counted> callers = facts.callers->List(absl::Now());
+  Json list = Json::array();
+  for (const RecentCallers::Counted& one : callers) {
+    if (list.size() == limit) break;
+    list.push_back({{"method", one.caller.method},
+                    {"resource", one.caller.resource},
+                    {"principal", one.caller.principal},
+                    {"client", one.caller.client},
+                    {"agent", one.caller.agent},
+                    {"calls", one.calls},
+                    {"last", TimeText(one.last)}});
+  }
+  Answer({{"minutes", RecentCallers::kMinutesKept},
+          {"callers", std::move(list)},
+          {"left_out", callers.size() - std::min(callers.size(), limit)}},
+         response);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddRequestsApi(RequestsFacts facts, Router* router) {
@@ -132,6 +156,7 @@ void AddRequestsApi(RequestsFacts facts, Router* router) {
   add("POST", "/api/v1/running/cancel", Cancel);
   add("GET", "/api/v1/errors", AnswerErrors);
   add("GET", "/api/v1/latency", AnswerLatency);
+  add("GET", "/api/v1/callers", AnswerCallers);
 }
 
 }  // namespace sonde

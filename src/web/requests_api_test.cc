@@ -36,6 +36,7 @@ class RequestsApiTest : public testing::Test {
     };
     AddRequestsApi({.failed = &failed_,
                     .latency = latency_.get(),
+                    .callers = metrics_.callers(),
                     .running = {port("young", absl::Seconds(1)), port("old", absl::Seconds(100))}},
                    &router_);
   }
@@ -109,6 +110,30 @@ TEST_F(RequestsApiTest, TellsHowLongRequestsTook) {
   EXPECT_EQ((*one)["points"][0][1], 1);
   EXPECT_LE((*one)["points"][0][4].get<double>(), 0.5);
   EXPECT_EQ(Ask("GET", "/api/v1/latency", {{"seconds", "1"}}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(RequestsApiTest, TellsWhoAsks) {
+  const absl::Time now = absl::Now();
+  metrics_.callers()->Add({.method = "ReadRows", .client = "10.0.0.1"}, 1, now);
+  metrics_.callers()->Add({.method = "MutateRow",
+                           .resource = "projects/p/instances/i/tables/t",
+                           .principal = "user:a@example.com",
+                           .client = "10.0.0.2",
+                           .agent = "\xff"},
+                          32, now);
+  const absl::StatusOr<Json> answer = Ask("GET", "/api/v1/callers", {{"limit", "1"}});
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  ASSERT_EQ((*answer)["callers"].size(), 1);
+  EXPECT_EQ((*answer)["left_out"], 1);
+  EXPECT_EQ((*answer)["minutes"], 10);
+  const Json& first = (*answer)["callers"][0];
+  EXPECT_EQ(first["resource"], "projects/p/instances/i/tables/t");
+  EXPECT_EQ(first["principal"], "user:a@example.com");
+  EXPECT_EQ(first["client"], "10.0.0.2");
+  EXPECT_EQ(first["agent"], "\xEF\xBF\xBD");
+  EXPECT_EQ(first["calls"], 32);
+  EXPECT_EQ(Ask("GET", "/api/v1/callers", {{"limit", "1001"}}).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 

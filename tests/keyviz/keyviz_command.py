@@ -106,6 +106,7 @@ def look(sonde, directory, http):
     check("projects/sonde/instances/sonde/tables/MACHINES: reads" in terminal, terminal)
     check(re.search(r"host\d\d\d#\S* .*[.:=+*#%@]", terminal), f"nothing in the map:\n{terminal}")
     check(re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +\d{4}-\d\d-\d\d", terminal), f"no times:\n{terminal}")
+    check(re.search(r"Shades: '.*@' from 0 to [\d.e+]+ reads a second", terminal), f"no scale:\n{terminal}")
     check("Hot single row: reads" in terminal and HOT_ROW in terminal, f"no finding:\n{terminal}")
     check("(series machines)" in terminal and "    | series: machines" in terminal, f"no declaration:\n{terminal}")
 

@@ -27,11 +27,9 @@ DEBIAN_FILES = {  # and their modes
     "usr/share/fish/vendor_completions.d/sonde.fish": 0o644,
     "usr/share/doc/sonde/changelog.gz": 0o644,
     "usr/share/doc/sonde/copyright": 0o644,
-    "usr/share/doc/sonde/operations.md": 0o644,
-    "usr/share/doc/sonde/runbook.md": 0o644,
-    "usr/share/doc/sonde/alerts.yaml": 0o644,
-    "usr/share/doc/sonde/dashboard.json": 0o644,
 }
+# Links of the documents into the sources, which no package carries.
+SOURCES = re.compile(r"(bench|src|tests|scripts|web|third_party|\.github)/|(CONTRIBUTING|STYLE|SECURITY)\.md$|LICENSE$|docs/site/")
 LICENCES = {"hbase.txt", "rocksdb.txt", "libgrpc++-dev.txt", "libabsl-dev.txt", "libjemalloc2.txt"}
 
 
@@ -68,6 +66,25 @@ def check_own_libraries(program, directory):
         check(str(directory) in line, f"{program} takes a library from elsewhere: {line.strip()}")
 
 
+def check_documents(directory, program):
+    """The documents that the program's messages and README point to are there, and what they link to is there, too."""
+    named = set(re.findall(rb"\bdocs/[a-z][a-z-]*\.md", program.read_bytes()))
+    check(len(named) >= 5, f"the program names {named}")
+    for name in sorted(text.decode() for text in named):
+        check((directory / name).is_file(), f"{directory} lacks {name}, which the program's messages name")
+    pages = [directory / "README.md", *directory.glob("docs/*.md"), *directory.glob("docs/recipes/*.md"), *directory.glob("docs/formats/*.md")]
+    check(len(pages) > 30, f"documents are {pages}")
+    for page in pages:
+        text = re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
+        for link in re.findall(r"\]\(([^)#\s]+)", text):
+            if re.match(r"[a-z]+:", link):
+                continue
+            target = (page.parent / link).resolve()
+            check(target.is_relative_to(directory.resolve()), f"{page} links to {link}")
+            inside = target.relative_to(directory.resolve()).as_posix()
+            check(SOURCES.match(inside) or target.exists(), f"{page} links to {link}, which the package lacks")
+
+
 def check_deb(package, work, version):
     control = run("dpkg-deb", "--field", package)
     fields = dict(re.findall(r"^([A-Z][\w-]*): (.*)$", control, re.MULTILINE))
@@ -81,7 +98,10 @@ def check_deb(package, work, version):
     run("dpkg-deb", "-x", package, root)
     files = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
     licences = {name for name in files if name.startswith("usr/share/doc/sonde/licenses/")}
-    check(set(files) - licences == set(DEBIAN_FILES), f"other files: {(set(files) - licences) ^ set(DEBIAN_FILES)}")
+    documents = {name for name in files if re.match(r"usr/share/doc/sonde/(README\.md$|docs/|examples/|ops/)", name)}
+    others = set(files) - licences - documents
+    check(others == set(DEBIAN_FILES), f"other files: {others ^ set(DEBIAN_FILES)}")
+    check_documents(root / "usr/share/doc/sonde", files["usr/bin/sonde"])
     check(LICENCES <= {pathlib.Path(name).name for name in licences}, f"licences are {licences}")
     for name, mode in DEBIAN_FILES.items():
         is_mode = stat.S_IMODE(files[name].stat().st_mode)
@@ -133,10 +153,11 @@ def check_tarball(package, work, version):
     directory = work / package.name.removesuffix(".tar.gz")
     moved = directory.rename(work / "moved somewhere")
     for name in ["lib/sonde/libssl.so.3", "share/man/man1/sonde.1", "share/bash-completion/completions/sonde", "ops/sonde.service",
-                 "ops/sonde.yaml", "ops/alerts.yaml", "ops/dashboard.json", "share/doc/sonde/runbook.md", "share/doc/sonde/LICENSE", "share/doc/sonde/licenses/rocksdb.txt"]:
+                 "ops/sonde.yaml", "ops/alerts.yaml", "ops/dashboard.json", "share/doc/sonde/docs/runbook.md", "share/doc/sonde/LICENSE", "share/doc/sonde/licenses/rocksdb.txt"]:
         check((moved / name).is_file(), f"the tarball lacks {name}")
     check(run(moved / "bin/sonde", "--version") == f"sonde {version}\n", "the program has another version")
     check_own_libraries(moved / "bin/sonde", moved)
+    check_documents(moved / "share/doc/sonde", moved / "bin/sonde")
     check_serves(moved / "bin/sonde", work / "tarball-data")
 
 

@@ -102,7 +102,7 @@ for (const scheme of ["light", "dark"]) {
   }]);
 }
 
-const { server, page: address } = await startServer(binary, work);
+const { server, page: address } = await startServer(binary, work, forDocuments ? ["--durability", "fsync"] : []);
 base = address;
 let failures = 0;
 try {
@@ -114,6 +114,11 @@ try {
   page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const problems = consoleOf(page);
+  // A picture shows a server as it is installed: nobody's temporary directory, and the usual port.
+  await page.route("**/api/v1/overview", async (route) => {
+    const answer = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...answer, data_dir: "/var/lib/sonde", grpc_address: "127.0.0.1:8086" } });
+  });
   failures = await runTests(tests, (count) => page.screenshot({ path: path.join(work, `failed-${count}.png`) }));
   if (problems.length > 0) {
     ++failures;

@@ -8,10 +8,10 @@ import path from "node:path";
 
 const { chromium } = createRequire(path.join(process.env.SONDE_WEB_PACKAGES, "x.js"))("playwright-core");
 
-// A server with its data, output and log below `work`; `more`: further arguments.
-export async function startServer(binary, work, more = []) {
+// A server with its data, output and log below `work`; `more`: further arguments; `ports`: those to listen on, any when missing.
+export async function startServer(binary, work, more = [], ports = { grpc: 0, http: 0 }) {
   const out = path.join(work, "stdout");
-  const server = spawn(binary, ["serve", "--port", "0", "--http-port", "0", "--durability", "os", "--data-dir", path.join(work, "data"), ...more],
+  const server = spawn(binary, ["serve", "--port", String(ports.grpc), "--http-port", String(ports.http), ...(more.includes("--durability") ? [] : ["--durability", "os"]), "--data-dir", path.join(work, "data"), ...more],
     { stdio: ["ignore", fs.openSync(out, "w"), fs.openSync(path.join(work, "log"), "w")] });
   for (let i = 0; i < 300; ++i) {
     const text = fs.readFileSync(out, "utf8");

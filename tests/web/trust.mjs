@@ -43,6 +43,10 @@ async function writeData() {
   const points = [['{"b":[1,2]}', 0], ["\0\0\0\0\0\0\0*", 60]].map(([doc, after]) => JSON.stringify({ id: "a", time: new Date((start + after) * 1000).toISOString(), doc, count: 42 }));
   const written = await post("api/v1/series/values/write", points.join("\n"), { "Content-Type": "application/x-ndjson" });
   assert.equal(written.status, 200, await written.text());
+  const machine = await fetch(`${base}api/v1/series/machine`, { method: "PUT", body: "series: machine\ntags: { host: string }\nfields: { used: { type: int, unit: bytes }, free: { type: int, unit: bytes }, load: { unit: '%' }, wait: { unit: ms } }\nkey: [host, bucket]\nbucket: day\n" });
+  assert.equal(machine.status, 200, await machine.text());
+  const loads = Array.from({ length: 10 }, (_, at) => JSON.stringify({ host: "a", time: new Date((start + 60 * at) * 1000).toISOString(), used: 3 * 2 ** 30, free: 1.5 * 2 ** 30, load: 69 + at / 2, wait: 1500 }));
+  assert.equal((await post("api/v1/series/machine/write", loads.join("\n"), { "Content-Type": "application/x-ndjson" })).status, 200);
   assert.equal((await post("write", "no point\nsensor,id=a level=\"text\" 1")).status, 400);
 }
 
@@ -197,6 +201,57 @@ test("fields of different sizes have panels of their own", async () => {
   await page.waitForFunction((chart) => document.querySelectorAll(`${chart} .panel`).length === 1, chart);
 });
 
+function noteDrawnTexts() {
+  if (window.drawnTexts) return;
+  const fill = CanvasRenderingContext2D.prototype.fillText;
+  window.drawnTexts = [];
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.drawnTexts.push(text); return fill.call(this, text, ...rest); };
+}
+
+test("fields of one unit share a panel, whose axis and legend have the unit", async () => {
+  // Texts of canvases are drawn, not read: they are noted as they are drawn.
+  await page.addInitScript(noteDrawnTexts);
+  await open("#/series?name=machine&every=1m&field=used,free,load,wait");
+  await page.waitForSelector(`${chart} [data-panel="avg(used), avg(free)"][data-unit=bytes] canvas`);
+  await page.waitForSelector(`${chart} [data-panel="avg(load)"][data-unit="%"] canvas`);
+  await page.waitForSelector(`${chart} [data-panel="avg(wait)"][data-unit=ms] canvas`);
+  assert.deepEqual(await page.locator(`${chart} h3`).allTextContents(), ["avg(used), avg(free) [bytes]", "avg(load) [%]", "avg(wait) [ms]"]);
+  const rows = await page.locator(".legend tbody tr").evaluateAll((all) => Object.fromEntries(all.map((row) => [row.querySelector("th").textContent.split(" · ").at(-1), row.querySelector("td").textContent])));
+  assert.deepEqual(rows, { "avg(used)": "3 GiB", "avg(free)": "1.5 GiB", "avg(load)": "73.5%", "avg(wait)": "1.5 s" });
+  await page.waitForTimeout(300);
+  const texts = await page.evaluate(() => window.drawnTexts);
+  for (const wanted of [/GiB$/, /%$/, / s$/]) assert.ok(texts.some((text) => wanted.test(text)), `${wanted} is not in ${JSON.stringify(texts)}`);
+  await page.waitForSelector("dd >> text=used (int, bytes)");
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await picture(`trust-units-${scheme}`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.click("summary:has-text('panels')");
+  await page.selectOption("label:has-text('Panels') select", "field");
+  await page.waitForFunction((chart) => document.querySelectorAll(`${chart} .panel`).length === 4, chart);
+  // A rate is so much a second, and a count counts.
+  await page.selectOption("label:has-text('Change') select", "rate");
+  await page.waitForSelector(`${chart} [data-panel="avg(rate(used))"][data-unit="bytes/s"]`);
+  await page.selectOption("label:has-text('Change') select", "");
+  await page.selectOption("label:has-text('Value') select", "count");
+  await page.waitForSelector(`${chart} [data-panel="count(used)"]:not([data-unit])`);
+});
+
+test("the box at the cursor has the values of all lines, the largest first", async () => {
+  await open("#/series?name=cpu&group=region&every=1m&agg=max");
+  await page.waitForSelector(`${chart}[data-points] canvas`);
+  const over = await page.locator(`${chart} .u-over`).boundingBox();
+  await page.mouse.move(over.x + over.width / 2, over.y + 40);
+  await page.waitForSelector(".chart-tip:visible >> text=UTC-5");
+  const values = (await page.locator(".chart-tip b").allTextContents()).map(Number);
+  assert.deepEqual(values, [...values].sort((a, b) => b - a));
+  assert.equal(values.length, 2);
+  await picture("trust-tip");
+  await page.mouse.move(5, 5);
+  await page.waitForSelector(".chart-tip", { state: "hidden" });
+});
+
 test("a counter is read by its rate, gaps are filled on demand", async () => {
   const rate = await asking(() => open("#/series?name=sensor&every=1h&change=rate"));
   const at = rate.body.columns.findIndex((one) => one.kind === "number");
@@ -253,12 +308,7 @@ test("a series of texts is a table", async () => {
 });
 
 test("ticks of an axis differ", async () => {
-  // Texts of canvases are drawn, not read: they are noted as they are drawn.
-  await page.addInitScript(() => {
-    const fill = CanvasRenderingContext2D.prototype.fillText;
-    window.drawnTexts = [];
-    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.drawnTexts.push(text); return fill.call(this, text, ...rest); };
-  });
+  await page.addInitScript(noteDrawnTexts);
   await open("#/series?name=fine&every=1m&field=level");
   await page.waitForSelector(`${chart}[data-points="10"] canvas`);
   await page.waitForTimeout(300);

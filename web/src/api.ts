@@ -38,13 +38,13 @@ export interface HeatMap {
   metric: string; start_seconds: number; column_seconds: number; columns: number; row_starts: string[];
   keys_end: string; row_keys: number[]; values: number[];
 }
-export interface Named { name: string; type: string }
+export interface Named { name: string; type: string; unit?: string }
 export interface Series { name: string; table: string; is_declared: boolean; tags: Named[]; key_tags: string[]; fields: Named[]; declaration?: string; check?: Checked[];
   derived?: { name: string; table: string; kind: string }[] }
 export interface Checked { severity: "note" | "warning" | "error"; line: number; reason: string; remedy: string }
 export interface QueryStats { rows_read: number; cells_read: number; value_bytes_read: number; is_full_scan: boolean; ranges_count: number }
 export interface QueryAnswer {
-  columns: { name: string; kind: "tag" | "time" | "number" | "text" }[];
+  columns: { name: string; kind: "tag" | "time" | "number" | "text"; unit?: string }[];
   rows: (string | number | null)[][]; is_truncated: boolean; stats: QueryStats;
 }
 

@@ -2,6 +2,7 @@
 // go back.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { h, show } from "./dom";
 import { clock, zone, zoneName } from "./time";
 
 export interface Line {
@@ -25,6 +26,8 @@ export interface ChartOptions {
   zero?: boolean;
   // Whether the chart has a legend of its own; it has, unless this says no.
   legend?: boolean;
+  // Whether the values of all lines at the cursor are told beside it, the largest first.
+  tip?: boolean;
 }
 
 export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -63,6 +66,37 @@ function panning(zoom?: (from: number, to: number) => void): uPlot.Plugin {
           addEventListener("mousemove", move);
           addEventListener("mouseup", up);
         }, true);
+      },
+    },
+  };
+}
+
+const tipLinesMax = 12;
+// The values at the cursor, in a box beside it.
+function telling(options: ChartOptions, lines: Line[]): uPlot.Plugin {
+  const box = h("div", { class: "chart-tip", hidden: true });
+  return {
+    hooks: {
+      init: (plot: uPlot) => {
+        plot.over.append(box);
+        plot.over.addEventListener("mouseleave", () => { box.hidden = true; });
+      },
+      setCursor: (plot: uPlot) => {
+        const { idx, left = -1, top = -1 } = plot.cursor;
+        const rows = idx === null || idx === undefined || left < 0 ? [] : plot.series.slice(1).flatMap((line, at) => {
+          const value = plot.data[at + 1][idx];
+          return line.show && value !== null && value !== undefined ? [{ at, value }] : [];
+        }).sort((a, b) => b.value - a.value);
+        // A cursor that another panel moves has no place of its own.
+        box.hidden = rows.length === 0 || !plot.over.matches(":hover");
+        if (box.hidden) return;
+        show(box, h("div", { class: "muted" }, clock(plot.data[0][idx!])), rows.slice(0, tipLinesMax).map(({ at, value }) => h("div", {},
+          h("i", { style: `background:${lines[at].colour ?? lineColour(at)}` }), h("span", {}, lines[at].label), h("b", {}, options.text(value)))),
+          rows.length > tipLinesMax && h("div", { class: "muted" }, `${rows.length - tipLinesMax} more with smaller values`));
+        const is_right = left > plot.over.clientWidth / 2;
+        box.style.left = is_right ? "" : `${left + 14}px`;
+        box.style.right = is_right ? `${plot.over.clientWidth - left + 14}px` : "";
+        box.style.top = `${Math.min(Math.max(top - 20, 0), Math.max(plot.over.clientHeight - box.offsetHeight, 0))}px`;
       },
     },
   };
@@ -130,7 +164,7 @@ export function chart(where: HTMLElement, times: number[], lines: Line[], option
         options.zoom?.(from, to);
       }],
     },
-    plugins: [panning(options.zoom)],
+    plugins: [panning(options.zoom), ...(options.tip ? [telling(options, lines)] : [])],
   }, [times, ...lines.map((line) => line.values)] as uPlot.AlignedData, where);
   if (options.shown) plot.setScale("x", { min: options.shown.from, max: options.shown.to });
   if (options.reset) plot.over.addEventListener("dblclick", options.reset);

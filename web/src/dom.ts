@@ -17,11 +17,14 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+// Signs that turn the direction of what follows would let a name look like another one: they are shown, not obeyed.
+const shownText = (text: string): string => text.replace(/[\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+
 function add(element: HTMLElement, children: Child[]): void {
   for (const child of children) {
     if (child === null || child === undefined || child === false) continue;
     if (Array.isArray(child)) add(element, child);
-    else element.append(child instanceof Node ? child : String(child));
+    else element.append(child instanceof Node ? child : shownText(String(child)));
   }
 }
 

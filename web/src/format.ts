@@ -38,5 +38,24 @@ export function duration(seconds: number): string {
   return `${Math.round(seconds)} s`;
 }
 
+// Seconds of one of a declared field's units.
+const secondsOf: Record<string, number> = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1 };
+function seconds(value: number, digits: number): string {
+  const size = Math.abs(value), sign = value < 0 ? "-" : "";
+  if (size >= 7_200) return `${plain(value / 3_600, digits)} h`;
+  if (size >= 120) return `${plain(value / 60, digits)} min`;
+  return value === 0 ? "0 s" : size < 1e-6 ? `${plain(value * 1e9, digits)} ns` : sign + micros(size * 1e6, digits);
+}
+
+// How values of a declared unit are written, at an axis or in a legend.  A rate has "/s" behind its unit.
+export function unitText(unit: string | undefined): (value: number, digits?: number) => string {
+  if (!unit) return number;
+  const is_rate = unit.endsWith("/s") && unit.length > 2, of = is_rate ? unit.slice(0, -2) : unit, rate = is_rate ? "/s" : "";
+  if (of === "bytes" || of === "B") return (value, digits) => `${bytes(value, digits)}${rate}`;
+  if (!is_rate && of in secondsOf) return (value, digits = 2) => seconds(value * secondsOf[of], digits);
+  if (of === "%") return (value, digits = 2) => `${plain(value, digits)}%${rate}`;
+  return (value, digits) => { const text = number(value, digits); return `${text}${/[A-Za-z]$/.test(text) ? "" : " "}${of}${rate}`; };
+}
+
 export const metricText = (metric: string, value: number): string =>
   metric.includes("latency") ? micros(value) : metric.includes("bytes") || metric === "size" ? bytes(value) : number(value);

@@ -36,6 +36,11 @@ struct QueryOptions {
   const CLI::App* command = nullptr;
 };
 
+// "avg(used) [bytes]".
+std::string WithUnit(const series::ResultHeader::Column& column) {
+  return column.unit.empty() ? column.name : fmt::format("{} [{}]", column.name, column.unit);
+}
+
 // Gathers the numbers of an answer as lines: one for each series and column.
 class PlotLines {
  public:
@@ -65,7 +70,7 @@ class PlotLines {
     for (auto& [tags, lines] : lines_) {
       for (size_t i = 0; i < lines.size(); ++i) {
         const std::string series_name = fmt::format("{}", fmt::join(tags, " "));
-        const std::string& column = header_.values[columns_[i]].name;
+        const std::string column = WithUnit(header_.values[columns_[i]]);
         lines[i].name = columns_.size() == 1 && !tags.empty() ? series_name
                         : lines_.size() == 1                  ? column
                                                               : fmt::format("{} {}", series_name, column);
@@ -81,7 +86,7 @@ class PlotLines {
     if (lines_.size() == 1 && !lines_.begin()->first.empty()) {
       title += fmt::format(", {}", fmt::join(lines_.begin()->first, " "));
     }
-    if (columns_.size() == 1) title += fmt::format(": {}", header_.values[columns_[0]].name);
+    if (columns_.size() == 1) title += ": " + WithUnit(header_.values[columns_[0]]);
     return title;
   }
 

@@ -77,6 +77,7 @@ void IngestService::KeepRollups(const std::vector<KnownSeriesRef>& at_start) {
 void IngestService::AddRoutes(Router* router, SeriesOfMatchers of_matchers) {
   AddInfluxRoutes(this, router);
   AddPrometheusRoutes(this, router);
+  AddTagRoutes(this, router);
   AddSeriesRoutes(this, std::move(of_matchers), router);
 }
 

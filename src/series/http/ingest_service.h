@@ -108,6 +108,7 @@ void AskToRetry(HttpResponse* response);
 
 void AddInfluxRoutes(IngestService* service, Router* router);
 void AddPrometheusRoutes(IngestService* service, Router* router);
+void AddTagRoutes(IngestService* service, Router* router);
 void AddSeriesRoutes(IngestService* service, IngestService::SeriesOfMatchers of_matchers, Router* router);
 
 }  // namespace sonde::series

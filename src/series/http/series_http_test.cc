@@ -47,6 +47,30 @@ TEST(SeriesHttp, TakesLineProtocolAndAnswersQueries) {
             R"([["2023-11-14T22:13:20Z",1.0]])");
 }
 
+TEST(SeriesHttp, NamesTheUnitsOfColumns) {
+  Fixture fixture;
+  ASSERT_EQ(
+      fixture
+          .Call("PUT", "/api/v1/series/disk",
+                "series: disk\ntags: { host: string }\nfields: { used: { type: int, unit: bytes }, n: int }\n"
+                "key: [host, bucket]\nbucket: day\nretention: { max_versions: all }\n")
+          .code,
+      200);
+  const auto described = nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/disk").body);
+  EXPECT_EQ(described["fields"].dump(),
+            R"([{"name":"used","type":"int","unit":"bytes"},{"name":"n","type":"int"}])");
+  const auto units = [&](const std::string& question) {
+    std::string text;
+    const auto answer =
+        nlohmann::json::parse(fixture.Call("GET", "/api/v1/series/disk/query?field=used,n&" + question).body);
+    for (const auto& column : answer["columns"]) text += column.value("unit", "-") + " ";
+    return text;
+  };
+  EXPECT_EQ(units("limit=1"), "- - bytes - ");
+  EXPECT_EQ(units("agg=max,count&group_by=-"), "- bytes - - - ");
+  EXPECT_EQ(units("agg=avg&change=rate&group_by=-"), "- bytes/s - ");
+}
+
 TEST(SeriesHttp, AnswersTheTwoQueriesThatSendersAskFirst) {
   Fixture fixture;
   EXPECT_EQ(fixture.Call("GET", "/query?q=CREATE DATABASE \"x\"").body,

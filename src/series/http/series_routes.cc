@@ -16,6 +16,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_replace.h"
 #include "base/bytes.h"
+#include "series/http/asked_series.h"
 #include "series/http/ingest_service.h"
 #include "series/http/query_memory.h"
 #include "series/input/csv_loader.h"
@@ -86,6 +87,7 @@ Json Describe(const KnownSeries& series) {
   for (const std::string& name : TagsBeforeTime(series, schema)) json["key_tags"].push_back(name);
   for (const Field& field : schema.fields) {
     json["fields"].push_back({{"name", field.name}, {"type", FieldTypeName(field.type)}});
+    if (!field.unit.empty()) json["fields"].back()["unit"] = field.unit;
   }
   return json;
 }
@@ -122,32 +124,6 @@ absl::StatusOr<Json> DerivedOf(const SeriesSchema& schema, TableAccess* tables) 
   return derived;
 }
 
-absl::StatusOr<KnownSeriesRef> Find(IngestService* service, const HttpRequest& request) {
-  const std::string& name = request.parts.at("name");
-  absl::StatusOr<KnownSeriesRef> series = service->declarations().FindStored(name);
-  if (!series.ok() || *series != nullptr) return series;
-  return absl::NotFoundError(fmt::format(
-      "no series '{}'; PUT its declaration here, or send points of it to /write", Printable(name)));
-}
-
-// The same, and NAME@TABLE: a derived table as a series of its own.
-absl::StatusOr<KnownSeriesRef> FindToAsk(IngestService* service, const HttpRequest& request) {
-  absl::StatusOr<KnownSeriesRef> series = Find(service, request);
-  const std::string& name = request.parts.at("name");
-  const size_t at = name.rfind('@');
-  if (series.ok() || !absl::IsNotFound(series.status()) || at == std::string::npos) return series;
-  const std::string table = name.substr(at + 1);
-  const absl::StatusOr<KnownSeriesRef> base = service->declarations().FindStored(name.substr(0, at));
-  if (!base.ok()) return base.status();
-  if (*base == nullptr || (*base)->is_open()) return series;
-  std::optional<SeriesSchema> derived = SchemaOfTable((*base)->schema, table);
-  if (!derived) {
-    return absl::NotFoundError(
-        fmt::format("series '{}' has no table '{}'", (*base)->schema.name, Printable(table)));
-  }
-  return std::make_shared<const KnownSeries>(KnownSeries{*std::move(derived), (*base)->yaml, {}});
-}
-
 absl::StatusOr<int64_t> ReadLimit(const std::string& text, int64_t most) {
   int64_t limit = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
@@ -176,7 +152,7 @@ absl::Status List(IngestService* service, const HttpRequest& request, HttpRespon
 
 absl::Status Get(IngestService* service, const HttpRequest& request, HttpResponse* response) {
   if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return status;
-  const absl::StatusOr<KnownSeriesRef> series = Find(service, request);
+  const absl::StatusOr<KnownSeriesRef> series = FindSeries(service, request);
   if (!series.ok()) return series.status();
   absl::StatusOr<Json> json = DescribeWhole(**series, &service->tables());
   if (!json.ok()) return json.status();
@@ -318,6 +294,7 @@ class JsonAnswer {
     columns.push_back({{"name", "time"}, {"kind", "time"}});
     for (const ResultHeader::Column& column : header.values) {
       columns.push_back({{"name", column.name}, {"kind", column.is_number ? "number" : "text"}});
+      if (!column.unit.empty()) columns.back()["unit"] = column.unit;
     }
     text_ = "{\"columns\":" + columns.dump() + ",\"rows\":[";
   }
@@ -372,7 +349,7 @@ absl::Status TooMany(size_t bytes) {
 }
 
 absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* body, HttpResponse* response) {
-  const absl::StatusOr<KnownSeriesRef> series = FindToAsk(service, request);
+  const absl::StatusOr<KnownSeriesRef> series = FindSeriesToAsk(service, request);
   if (!series.ok()) return series.status();
   QueryRequest asked;
   Members members(&asked);
@@ -458,7 +435,7 @@ struct Problems {
 
 absl::Status WritePoints(IngestService* service, const HttpRequest& request, HttpBody* body,
                          HttpResponse* response) {
-  const absl::StatusOr<KnownSeriesRef> series = Find(service, request);
+  const absl::StatusOr<KnownSeriesRef> series = FindSeries(service, request);
   if (!series.ok()) return series.status();
   if ((*series)->is_open()) {
     return absl::FailedPreconditionError(

@@ -16,6 +16,7 @@
 #include "model/row_range.h"
 #include "rows/batch.h"
 #include "rows/held_memory.h"
+#include "series/query/series_prefix.h"
 
 namespace sonde::series {
 namespace {
@@ -56,29 +57,6 @@ class NewestOfSeries {
   rows::HeldMemory held_;
   std::map<std::vector<std::string>, NewestRows> all_;
 };
-
-// The bytes that all keys of this series begin with.
-absl::StatusOr<std::string> SeriesPrefix(const KeyCodec& codec, const std::vector<std::string>& tags) {
-  const SeriesSchema& schema = codec.schema();
-  std::string prefix;
-  for (size_t i = 0; i < schema.key.size() && !schema.key[i].IsTime(); ++i) {
-    const KeyPart& part = schema.key[i];
-    absl::Status status;
-    if (part.kind == KeyPart::Kind::kConst) {
-      prefix += part.text;
-    } else if (part.kind == KeyPart::Kind::kSalt) {
-      const std::vector<std::string_view> views(tags.begin(), tags.end());
-      const absl::StatusOr<int> salt = codec.SaltOf(part, views, 0);
-      status = salt.status();
-      if (salt.ok()) codec.AppendSalt(part, *salt, &prefix);
-    } else {
-      status = codec.AppendTag(part.tag, tags[part.tag], &prefix);
-    }
-    if (!status.ok()) return status;
-    if (i + 1 < schema.key.size()) prefix += schema.delimiter;
-  }
-  return prefix;
-}
 
 absl::Status ScanBySeries(SeriesScan* scan, size_t count, NewestOfSeries* all) {
   const bool is_forward = scan->order_of_read().times_of_series() == RowOrder::Times::kDescending;

@@ -79,14 +79,23 @@ absl::Status CheckTop(const Query& query, const ResultHeader& header) {
   return Refuse(fmt::format("--by '{}'; allowed: {}", Printable(column), fmt::join(names, ", ")));
 }
 
+// A rate is so much a second; a count counts.
+std::string UnitOf(const Field& field, std::optional<Change> change, std::optional<Aggregate> aggregate) {
+  if (field.unit.empty() || (aggregate && *aggregate == Aggregate::kCount)) return "";
+  return change && *change == Change::kRate ? field.unit + "/s" : field.unit;
+}
+
 void AddColumns(const Field& field, const Query& query, std::vector<ResultHeader::Column>* columns) {
   const std::string value = NameOfValues(field, query.change);
-  if (query.aggregates.empty()) columns->push_back({value, field.type != FieldType::kString});
+  if (query.aggregates.empty()) {
+    columns->push_back({value, field.type != FieldType::kString, UnitOf(field, query.change, std::nullopt)});
+  }
   for (const Aggregate& aggregate : query.aggregates) {
+    const std::string unit = UnitOf(field, query.change, aggregate);
     if (query.windows.empty())
-      columns->push_back({fmt::format("{}({})", AggregateName(aggregate), value), true});
+      columns->push_back({fmt::format("{}({})", AggregateName(aggregate), value), true, unit});
     for (const int window : query.windows) {
-      columns->push_back({fmt::format("{}({}, {})", AggregateName(aggregate), value, window), true});
+      columns->push_back({fmt::format("{}({}, {})", AggregateName(aggregate), value, window), true, unit});
     }
   }
 }

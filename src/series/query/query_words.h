@@ -98,6 +98,7 @@ struct ResultHeader {
   struct Column {
     std::string name;
     bool is_number = true;
+    std::string unit = {};  // of its values; empty: not said, or they have none
   };
   std::vector<std::string> tags;
   std::vector<Column> values;

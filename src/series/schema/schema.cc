@@ -221,7 +221,10 @@ SeriesSchema MakeRollupSchema(const SeriesSchema& schema, const RollupTable& rol
       derived.name = field.name + suffix;
       derived.qualifier = (field.qualifier.empty() ? field.name : field.qualifier) + suffix;
       derived.family = schema.family;
-      if (aggregate == RollupAggregate::kCount) derived.type = FieldType::kInt;
+      if (aggregate == RollupAggregate::kCount) {
+        derived.type = FieldType::kInt;
+        derived.unit.clear();
+      }
       derived.encoding = FieldEncoding::kText;
       result.fields.push_back(std::move(derived));
     }

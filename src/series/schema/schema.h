@@ -55,6 +55,7 @@ struct Field {
   FieldType type = FieldType::kDouble;
   FieldEncoding encoding = FieldEncoding::kText;
   std::optional<int64_t> value_bytes;  // of one value, about; for sizes only
+  std::string unit;                    // of its values, for people: "ms", "bytes", "%"; empty: not said
   int line = 0;
 };
 

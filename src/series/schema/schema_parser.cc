@@ -21,6 +21,7 @@ namespace {
 constexpr int64_t kTagCountMax = 1'000'000'000'000;
 constexpr int64_t kFieldBytesMax = 1'000'000'000;
 constexpr size_t kNameBytesMax = 64;
+constexpr size_t kUnitBytesMax = 32;
 constexpr std::string_view kNameRule =
     "1 to 64 letters, digits and _ - . /, starting with a letter or _, and not 'time' or 'bucket'";
 
@@ -30,6 +31,11 @@ bool IsName(std::string_view name) {
   return is_letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
            return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '/';
          });
+}
+
+bool IsUnit(std::string_view unit) {
+  return !unit.empty() && unit.size() <= kUnitBytesMax &&
+         std::none_of(unit.begin(), unit.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; });
 }
 
 }  // namespace
@@ -204,7 +210,7 @@ void SchemaReader::ReadField(const std::string& name, const YAML::Node& node) {
   if (node.IsScalar()) {
     type = node.Scalar();
   } else {
-    const MapReader map(node, what, {"type", "as", "encoding", "family", "bytes"}, problems_);
+    const MapReader map(node, what, {"type", "as", "encoding", "family", "bytes", "unit"}, problems_);
     if (!node.IsMap()) return;
     type = map.Text("type").value_or("double");
     const YAML::Node as = map.Find("as");
@@ -219,6 +225,14 @@ void SchemaReader::ReadField(const std::string& name, const YAML::Node& node) {
     }
     encoding = map.Text("encoding").value_or("text");
     field.value_bytes = map.Integer("bytes", 1, kFieldBytesMax);
+    if (const auto unit = map.Text("unit")) {
+      field.unit = *unit;
+      if (!IsUnit(*unit)) {
+        Complain(LineOf(map.Find("unit")),
+                 fmt::format("unit '{}' of {}; allowed: 1 to {} bytes without control characters",
+                             Printable(*unit), what, kUnitBytesMax));
+      }
+    }
     if (const auto family = map.Text("family")) {
       field.family = *family;
       if (!CheckFamilyName(*family).ok()) {

@@ -355,5 +355,33 @@ TEST(SchemaParser, NeverThrowsOnDamagedText) {
   }
 }
 
+TEST(SchemaParser, ReadsUnits) {
+  const std::string rest =
+      "key: [h, time]\nlayout: row\nderive: [{ rollup: { table: r, every: 1h, aggregates: [max, count] } "
+      "}]\n";
+  const auto schema = ParseSchema(
+      "series: s\ntags: { h: string }\nfields: { a: { type: double, unit: \"\xC2\xB0"
+      "C\" }, b: int }\n" +
+          rest,
+      "x.yaml");
+  ASSERT_TRUE(schema.ok()) << schema.status();
+  EXPECT_EQ(schema->fields[0].unit,
+            "\xC2\xB0"
+            "C");
+  EXPECT_EQ(schema->fields[1].unit, "");
+  // A roll-up's values have the unit of the field, and its counts have none.
+  const SeriesSchema rollup = MakeRollupSchema(*schema, schema->rollups[0]);
+  EXPECT_EQ(rollup.fields[0].unit,
+            "\xC2\xB0"
+            "C");
+  EXPECT_EQ(rollup.fields[1].unit, "");
+  for (const std::string& unit : {std::string("''"), std::string(33, 'x'), std::string("\"a\\nb\"")}) {
+    EXPECT_NE(ErrorOf("series: s\nfields: { a: { unit: " + unit + " } }\nkey: [time]\nlayout: row\n")
+                  .find("allowed: 1 to 32 bytes without control characters"),
+              std::string::npos)
+        << unit;
+  }
+}
+
 }  // namespace
 }  // namespace sonde::series

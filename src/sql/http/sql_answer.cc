@@ -196,7 +196,17 @@ void SqlAnswer::Record(const absl::Status& status) {
          .message = std::string(status.message()),
          .request = caller_.tag.id,
          .resource = fmt::format("projects/{}/instances/{}", request_.project, request_.instance),
-         .principal = caller_.principal});
+         .principal = caller_.principal,
+         .client = caller_.client});
+  }
+  if (const uint64_t calls = service_.requests->callers()->Weigh(now); calls > 0) {
+    service_.requests->callers()->Add(
+        {.method = kMethod,
+         .resource = fmt::format("projects/{}/instances/{}", request_.project, request_.instance),
+         .principal = caller_.principal,
+         .client = caller_.client,
+         .agent = caller_.agent},
+        calls, now);
   }
   if (service_.requests->slow_calls()->Wants(now - came_, now)) {
     service_.requests->slow_calls()->Record(

@@ -75,6 +75,8 @@ class SqlAnswer {
   struct Caller {
     std::string principal;  // empty: nobody was asked
     RequestTag tag;
+    std::string client = {};  // its address
+    std::string agent = {};   // the program, as it names itself
   };
 
   // `came`: when the request did.

@@ -55,7 +55,10 @@ absl::Status AnswerSql(const SqlService* service, const SqlRequest& usual, const
                        HttpBody* body, HttpResponse* response) {
   const auto answer = std::make_shared<SqlAnswer>(
       service, absl::Now(),
-      SqlAnswer::Caller{request.principal == nullptr ? "" : request.principal->member, request.tag});
+      SqlAnswer::Caller{.principal = request.principal == nullptr ? "" : request.principal->member,
+                        .tag = request.tag,
+                        .client = request.peer,
+                        .agent = request.Header("user-agent").value_or("")});
   if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return answer->Fail(status);
   if (absl::Status status = answer->Admit(0); !status.ok()) return answer->Fail(status);
   const absl::StatusOr<std::string> text = body->ReadAll([&](size_t bytes) { return answer->Admit(bytes); });

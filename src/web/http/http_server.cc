@@ -377,6 +377,15 @@ struct HttpServer::Parts {
                                       .principal = principal,
                                       .cost = {.bytes = answered.body_bytes}});
     }
+    const uint64_t calls = match.route == nullptr ? 0 : requests->callers()->Weigh(now);
+    if (calls > 0) {
+      requests->callers()->Add({.method = name,
+                                .resource = match.parts.empty() ? "" : request.path,
+                                .principal = principal,
+                                .client = request.peer,
+                                .agent = request.Header("user-agent").value_or("")},
+                               calls, now);
+    }
     if (answered.http_code < 400) return;
     requests->failed_calls()->Record({.ended = now,
                                       .method = name,

@@ -78,6 +78,15 @@ void EndCall(const rpc::Call& call, const EndedCall& ended, RequestMetrics* metr
   const CallAccess* const access = AccessOf(call);
   const auto principal = [&] { return access == nullptr ? std::string() : access->principal().member; };
   if (!ended.status.ok()) NoteFailure(call, ended.method, ended.status, principal(), metrics);
+  if (const uint64_t calls = metrics->callers()->Weigh(now); calls > 0) {
+    metrics->callers()->Add(
+        {.method = std::string(ended.method),
+         .resource = ParseRouting(call.FindMetadata("x-goog-request-params").value_or("")).resource,
+         .principal = principal(),
+         .client = call.peer(),
+         .agent = std::string(call.FindMetadata("user-agent").value_or(""))},
+        calls, now);
+  }
   if (!metrics->slow_calls()->Wants(took, now)) return;
   RequestTag tag = TagOf(call);
   RoutedTo to = ParseRouting(call.FindMetadata("x-goog-request-params").value_or(""));

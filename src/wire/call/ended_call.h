@@ -1,4 +1,4 @@
-// EndCall counts a call that has ended, and notes it among the slow calls and the failed ones.
+// EndCall counts a call that has ended, with who asked, and notes it among the slow calls and the failed ones.
 #pragma once
 
 #include <string>

@@ -145,12 +145,13 @@ ROUTES = {
     "GET /nothing": (EVERYBODY, []), "GET /metrics": (VIEWER, [SERVER]), "GET /api/v1/overview": (ADMIN, [SERVER]),
     "GET /api/v1/slow": (ADMIN, [SERVER]), "GET /api/v1/running": (ADMIN, [SERVER]), "POST /api/v1/running/cancel": (ADMIN, [SERVER]),
     "GET /api/v1/errors": (ADMIN, [SERVER]), "GET /api/v1/latency": (ADMIN, [SERVER]),
+    "GET /api/v1/callers": (ADMIN, [SERVER]), "GET /api/v1/growth": (ADMIN, [SERVER]),
     "GET /api/v1/findings": (READER, [SERVER]), "GET /api/v1/tables": (VIEWER, [SERVER]), "GET /api/v1/views": (VIEWER, [SERVER]),
     "GET /api/v1/tables/sonde/sonde/t": (VIEWER, [T]), "GET /api/v1/tables/sonde/sonde/t/rows": (READER, [T]),
     "GET /api/v1/tables/sonde/sonde/t/cell": (READER, [T]),
     "GET /api/v1/tables/sonde/sonde/t/heatmap": (READER, [T]), "GET /api/v1/tables/sonde/sonde/t/findings": (READER, [T]),
     "GET /api/v1/series": (VIEWER, [I]), "GET /api/v1/series/s": (VIEWER, [I]), "PUT /api/v1/series/s": (EDITOR, [I]),
-    "GET /api/v1/series/s/query": (READER, [I]), "POST /api/v1/series/s/query": (READER, [I]), "POST /api/v1/series/s/write": (EDITOR, [I]),
+    "GET /api/v1/series/s/query": (READER, [I]), "POST /api/v1/series/s/query": (READER, [I]), "GET /api/v1/series/s/tags/a/values": (READER, [I]), "POST /api/v1/series/s/write": (EDITOR, [I]),
     "POST /write": (EDITOR, [I]), "POST /api/v2/write": (EDITOR, [I]), "GET /query": (READER, [I]), "POST /query": (READER, [I]),
     "POST /api/v1/write": (EDITOR, [I]), "POST /api/v1/read": (READER, [I]), "GET /api/v1/sql": (EVERYBODY, []),
     "GET /api/v1/dashboards": (VIEWER, [I]), "GET /api/v1/dashboards/d": (VIEWER, [I]), "PUT /api/v1/dashboards/d": (EDITOR, [I]),
@@ -167,7 +168,7 @@ ROUTES = {
     "GET /api/v1/series?match[]=up": (READER, [I]),  # and tables.list, as the same path without match[]
 }
 # What the custom role has: tables.readRows.
-CUSTOM = re.compile(r"Bigtable/(ReadRows|ReadChangeStream|GenerateInitialChangeStreamPartitions)$|/query$|/read$|/rows$|/cell$"
+CUSTOM = re.compile(r"Bigtable/(ReadRows|ReadChangeStream|GenerateInitialChangeStreamPartitions)$|/query$|/read$|/rows$|/cell$|/tags/a/values$"
                     r"|/api/v1/(query_.*|labels|label/.*|metadata|rules|status/tsdb)$|(POST|prometheus)\S* ?/api/v1/series$|/prometheus/")
 DENIED = re.compile(r"Access denied\. Missing IAM permission: (bigtable|sonde)\.[A-Za-z]+\.[A-Za-z]+\.")
 UNAUTHENTICATED = "Request had invalid authentication credentials."
@@ -356,7 +357,7 @@ def check_words(what, words, name):
 
 def test_the_table_has_every_method_of_the_definitions():
     assert len(METHODS) == 81 + 5 + 1 + 2
-    assert len(ROUTES) == 67
+    assert len(ROUTES) == 70
 
 
 def test_every_call_is_decided_as_the_table_says(matrix):

@@ -1,14 +1,14 @@
 // What the server works at, and what it has refused of late.
-import { fetchHere, get, Refusal, url } from "../api";
+import { fetchHere, figureMs, get, Refusal, url } from "../api";
 import { empty, h, problem, show } from "../dom";
-import { micros, number } from "../format";
+import { bytes, micros, number } from "../format";
 import { every } from "../page";
 import { clock } from "../time";
 
 interface Running { name: string; port: string; method: string; resource: string; principal: string; client: string; began: string; seconds: number }
 interface Failed { time: string; method: string; status: string; message: string; times: number; request: string; resource: string; principal: string; client: string }
 
-const idOf = (resource: string): string => resource.split("/").at(-1) ?? "";
+const idOf = (resource: string | undefined): string => resource?.split("/").at(-1) ?? "";
 const who = (call: { principal: string; client: string }): string => [call.principal, call.client].filter((one) => one).join(" at ");
 
 async function cancel(name: string): Promise<void> {
@@ -73,6 +73,43 @@ export function errorsCard(): { element: HTMLElement; leave: () => void } {
   };
   return {
     element: h("section", { class: "card", "data-part": "errors", id: "errors" }, h("h2", {}, "Errors", h("small", {}, "the last fifty kinds, the last first")), message, rows),
+    leave: every(5000, ask),
+  };
+}
+
+interface Slow { time: string; took_ms: number; queue_ms: number; method: string; status: string; request: string; resource: string; principal?: string; filter?: string; rows_seen: number; rows: number; bytes: number }
+const slowShown = 15;
+
+// The slowest requests that are kept, whichever method: a list of JSON lines.
+export function slowestCard(): { element: HTMLElement; leave: () => void } {
+  const rows = h("div");
+  const message = h("div");
+  let shown = "";
+  const ask = async () => {
+    try {
+      const response = await fetchHere("/api/v1/slow", { signal: AbortSignal.timeout(figureMs) });
+      const text = await response.text();
+      if (!response.ok) throw new Refusal((JSON.parse(text) as { error: { message: string } }).error.message, response.status);
+      show(message);
+      const calls = text.split("\n").filter((line) => line).map((line) => JSON.parse(line) as Slow).sort((a, b) => b.took_ms - a.took_ms);
+      const slowest = calls.slice(0, slowShown), told = JSON.stringify(slowest);
+      if (told === shown) return;
+      shown = told;
+      show(rows, slowest.length === 0 ? empty("None", "No request was among the slowest of its minute yet.")
+        : h("div", { class: "scroll" }, h("table", { class: "data" },
+          h("thead", {}, h("tr", {}, ["Method", "Of", "Took", "Waited", "Rows seen", "Rows", "Answer", "Status", "Asked by", "Ended"].map((one, at) => h("th", { class: at > 1 && at < 7 && "number" }, one)))),
+          h("tbody", {}, slowest.map((one) => h("tr", {},
+            h("th", { scope: "row", title: [`request ${one.request}`, one.filter && `filter ${one.filter}`].filter((part) => part).join("\n") }, one.method), h("td", { title: one.resource }, idOf(one.resource)),
+            h("td", { class: "number" }, micros(one.took_ms * 1000)), h("td", { class: "number" }, micros(one.queue_ms * 1000)),
+            h("td", { class: "number" }, number(one.rows_seen)), h("td", { class: "number" }, number(one.rows)), h("td", { class: "number" }, bytes(one.bytes)),
+            h("td", { class: one.status !== "OK" && "bad" }, one.status), h("td", {}, one.principal ?? ""), h("td", { class: "time" }, clock(Date.parse(one.time) / 1000)))))))
+      );
+    } catch (error) {
+      show(message, problem(error));
+    }
+  };
+  return {
+    element: h("section", { class: "card", "data-part": "slowest" }, h("h2", {}, "Slowest requests", h("small", {}, "of those that are kept: --slow-ms, and ten a minute")), message, rows),
     leave: every(5000, ask),
   };
 }

@@ -14,8 +14,10 @@ const diskParts: Record<string, string> = {
   ballast: "Ballast for a full disk", copies: "Backups and copies", other: "Other files",
 };
 
+export const diskPartName = (part: string): string => diskParts[part] ?? part;
+
 function onDisk(overview: Overview): { part: string; bytes: number }[] {
-  return (overview.figures["sonde_disk_used_bytes"]?.samples ?? []).map(({ labels, value }) => ({ part: diskParts[labels.part] ?? labels.part, bytes: value }))
+  return (overview.figures["sonde_disk_used_bytes"]?.samples ?? []).map(({ labels, value }) => ({ part: diskPartName(labels.part), bytes: value }))
     .filter((one) => one.bytes > 0).sort((a, b) => b.bytes - a.bytes);
 }
 

@@ -1,11 +1,12 @@
 // The key visualizer: time across, keys down.
-import { get, tablePath, type Finding, type HeatMap, type Overview, type Table } from "../api";
+import { get, instanceOfSeries, tablePath, type Finding, type HeatMap, type Overview, type Table } from "../api";
 import { colour } from "../chart";
 import { empty, field, h, problem, save, select, show } from "../dom";
 import { findingCards } from "../findings";
 import { duration, metricText, number } from "../format";
 import { palette, render, scaleOf } from "../heat";
 import { findTables, noTable } from "../named_table";
+import { askCallers, callerText, isWrite } from "../overview/callers";
 import { address, every, remember, route, type Page } from "../page";
 import { theme } from "../theme";
 import { clock, zoneName } from "../time";
@@ -15,6 +16,8 @@ const metrics: [string, string][] = [
   ["write_bytes", "bytes written"], ["latency", "mean latency"], ["latency_max", "largest latency"], ["errors", "errors"], ["size", "bytes stored"]];
 const windows: [string, string][] = [
   ["120", "2 minutes"], ["600", "10 minutes"], ["3600", "1 hour"], ["21600", "6 hours"], ["86400", "1 day"], ["604800", "7 days"], ["1209600", "14 days"]];
+
+const writersShown = 8;
 
 // What is looked at: a stretch of time (none: the last `window` seconds, live) and of keys.
 interface View { from?: number; to?: number; start: string; end: string }
@@ -36,9 +39,19 @@ export function keysPage(): Page {
   return { element: h("div", { class: "page wide" }, h("h1", {}, "Key visualizer"), body), leave: () => leaving.forEach((leave) => leave()) };
 }
 
+// Only whole words of a key are left out, and only where that makes room.
+function commonStart(texts: string[]): string {
+  let length = texts[0].length;
+  for (const text of texts) while (!text.startsWith(texts[0].slice(0, length))) --length;
+  const end = Math.max(...["#", "/", ":", "=", ",", "|"].map((sign) => texts[0].lastIndexOf(sign, length - 1))) + 1;
+  return end >= 4 ? texts[0].slice(0, end) : "";
+}
+
 function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams, leaving: (() => void)[]): HTMLElement {
   let table = chosen.name, metric = parameters.get("metric") ?? "ops", seconds = parameters.get("window") ?? "600";
   let brightness = 0.5, live = true;
+  // Tables of one id in two instances look alike otherwise.
+  const has_instances = new Set(tables.map((one) => one.instance)).size > 1;
   let view: View = { start: parameters.get("start") ?? "", end: parameters.get("end") ?? "" };
   if (Number(parameters.get("to")) > 0) view = { ...view, from: Number(parameters.get("from")), to: Number(parameters.get("to")) };
   const past: View[] = [];
@@ -49,7 +62,7 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
   const tip = h("div", { class: "tip", role: "status", hidden: true });
   const keyAxis = h("div", { class: "key-axis", "aria-hidden": "true" }), timeAxis = h("div", { class: "time-axis", "aria-hidden": "true" });
   const metricBox = select(metrics, metric, (value) => { metric = value; refresh(); });
-  const legend = h("div", { class: "ramp" }), message = h("div"), findings = h("div"), crumbs = h("div", { class: "crumbs" });
+  const legend = h("div", { class: "ramp" }), message = h("div"), findings = h("div"), writers = h("div"), crumbs = h("div", { class: "crumbs" });
   // Sums along the edges: of each time above, of each range of keys at the right.
   const timeSums = h("canvas", { class: "sums", "aria-hidden": "true" }), keySums = h("canvas", { class: "sums", "aria-hidden": "true" });
   let pinned = false;
@@ -77,7 +90,7 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
     paintSums();
     const colours = palette(theme());
     const css = Array.from({ length: 9 }, (_, i) => { const c = colours[Math.round((i * 255) / 8)]; return `rgb(${c & 255},${(c >> 8) & 255},${(c >> 16) & 255})`; });
-    show(legend, h("small", {}, "0"), h("i", { style: `background:linear-gradient(90deg,${css.join(",")})` }), h("small", {}, `${metricText(metric, scale)}${metric.includes("latency") || metric === "size" ? "" : ` in ${duration(map.column_seconds)}`}`));
+    show(legend, h("small", {}, "0"), h("i", { style: `background:linear-gradient(90deg,${css.join(",")})` }), h("small", {}, metric.includes("latency") || metric === "size" ? metricText(metric, scale) : `${metricText(metric, scale / map.column_seconds)} a second`));
   };
 
   const paintSums = () => {
@@ -108,10 +121,14 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
     if (!map) return;
     const rows = map.row_starts.length, span = map.columns * map.column_seconds;
     const labels = Math.min(14, rows);
-    show(keyAxis, Array.from({ length: labels }, (_, i) => {
-      const row = Math.floor((i * rows) / labels);
-      return h("span", { style: `top:${(100 * row) / rows}%`, title: map!.row_starts[row] }, map!.row_starts[row] || (row === 0 ? "first key" : ""));
+    // What all labels begin with is said once.
+    const starts = Array.from({ length: labels }, (_, i) => Math.floor((i * rows) / labels)), texts = starts.map((row) => map!.row_starts[row]).filter((text) => text);
+    const common = texts.length > 1 ? commonStart(texts) : "";
+    show(keyAxis, common && h("span", { class: "common", title: `All of these keys begin with ${common}` }, `${common}…`), starts.map((row) => {
+      const text = map!.row_starts[row];
+      return h("span", { style: `top:${(100 * row) / rows}%`, title: text }, text ? (common && `…${text.slice(common.length)}`) || text : row === 0 ? "first key" : "");
     }));
+    keyAxis.classList.toggle("has-common", common !== "");
     const parts = Math.min(Math.max(Math.floor(canvas.clientWidth / 130), 1), 6);
     show(timeAxis, Array.from({ length: parts + 1 }, (_, i) => h("span", { style: `left:${(100 * i) / parts}%` },
       `${clock(map!.start_seconds + (span * i) / parts, span)}${i === parts ? ` ${zoneName(map!.start_seconds)}` : ""}`)));
@@ -127,7 +144,8 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
   };
 
   let running = new AbortController();
-  leaving.push(() => running.abort());
+  const abortWriters = new AbortController();
+  leaving.push(() => running.abort(), () => abortWriters.abort());
   const load = async () => {
     running.abort();
     running = new AbortController();
@@ -166,8 +184,21 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
       show(findings, problem(error));
     }
   };
+  // Who may not look at the server sees the map all the same.
+  const loadWriters = async () => {
+    try {
+      const { minutes, callers } = await askCallers(abortWriters.signal), of_series = table.startsWith(`${instanceOfSeries}/tables/`), own = table.split("/").pop();
+      // Line protocol and remote write name their series in the body: they may write to any table of series.
+      const mine = callers.filter((one) => isWrite(one.method) && (one.resource === table || (of_series && one.method.startsWith("POST") && (one.resource === "" || one.resource.includes(`/${own}/`)))));
+      show(writers, mine.length === 0 ? h("p", { class: "muted" }, "Nobody has written to it.") : h("ul", { class: "writers" }, mine.slice(0, writersShown).map((one) => h("li", {}, h("strong", {}, callerText(one)), h("span", { class: "muted" }, ` ${one.method}, about ${number(one.calls)} calls in ${minutes} min`)))),
+        mine.length > writersShown && h("p", { class: "muted" }, `${number(mine.length - writersShown)} more with fewer calls.`),
+        mine.some((one) => one.resource === "") && h("p", { class: "muted" }, "Senders of line protocol and remote write may write to any series."));
+    } catch (error) {
+      show(writers, h("p", { class: "muted" }, error instanceof Error ? error.message : String(error)));
+    }
+  };
   const store = (how: "step" | "replace") => remember("/keys", { table, metric, window: seconds, from: view.from, to: view.to, start: view.start, end: view.end }, how);
-  const refresh = (how: "step" | "replace" = "step") => { store(how); trail(); void load(); void loadFindings(); };
+  const refresh = (how: "step" | "replace" = "step") => { store(how); trail(); void load(); void loadFindings(); void loadWriters(); };
   const look = (next: View) => { past.push(view); view = next; cursor = undefined; pinned = false; tip.hidden = true; refresh(); };
   const back = () => { view = past.pop() ?? { start: "", end: "" }; cursor = undefined; pinned = false; tip.hidden = true; refresh(); };
 
@@ -261,13 +292,13 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
   addEventListener("themechange", themed);
   leaving.push(() => resized.disconnect(), () => removeEventListener("themechange", themed));
   leaving.push(every(2000, async () => { if (live && view.to === undefined) await load(); }));
-  leaving.push(every(5000, async () => { if (live && view.to === undefined) await loadFindings(); }));
+  leaving.push(every(5000, async () => { if (live && view.to === undefined) await Promise.all([loadFindings(), loadWriters()]); }));
   queueMicrotask(() => refresh("replace"));
 
   const brightnessControl = h("input", { type: "range", min: 0, max: 1, step: 0.05, value: brightness, oninput: (event: Event) => { brightness = Number((event.target as HTMLInputElement).value); paint(); } });
   return h("div", { class: "keys" },
     h("div", { class: "controls" },
-      field("Table", select(tables.map((one) => [one.name, one.id]), table, (value) => { table = value; past.length = 0; view = { start: "", end: "" }; refresh(); })),
+      field("Table", select(tables.map((one) => [one.name, has_instances ? `${one.id} in ${one.instance.split("/").filter((_, part) => part % 2 === 1).join("/")}` : one.id]), table, (value) => { table = value; past.length = 0; view = { start: "", end: "" }; refresh(); })),
       field("Metric", metricBox),
       field("Time", select(windows, seconds, (value) => { seconds = value; view = { ...view, from: undefined, to: undefined }; refresh(); })),
       field("Brightness", brightnessControl),
@@ -276,5 +307,6 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
       legend),
     crumbs, message,
     h("div", { class: "keys-split" }, h("section", { class: "card heat-card" }, frame),
-      h("section", { class: "card side" }, h("h2", {}, "Findings"), findings)));
+      h("div", { class: "side" }, h("section", { class: "card" }, h("h2", {}, "Findings"), findings),
+        h("section", { class: "card", "data-part": "writers" }, h("h2", {}, "Who writes it", h("small", {}, "of the last ten minutes")), writers))));
 }

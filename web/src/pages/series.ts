@@ -1,13 +1,20 @@
 // Declared series: what they are, and charts of what is in them.
-import { get, Refusal, seriesPath, type Checked, type Series } from "../api";
+import { get, questionMs, Refusal, seriesPath, type Checked, type Series } from "../api";
 import { empty, h, problem, show } from "../dom";
 import { nearest } from "../named_table";
 import { address, route, type Page } from "../page";
+import { newestCard } from "../series/newest";
+import { byName, furtherPages, sideList, type Item } from "../side_list";
 import { explorer } from "../series/explorer";
 import { textTable } from "../series/text_table";
+
+const itemOf = (one: Series): Item => ({
+  name: one.name, text: one.name, note: one.is_declared ? "declared" : "open", group: "", href: address("/series", { name: one.name }), title: one.name, size: 0,
+});
+
 export function seriesPage(): Page {
   const { parameters } = route();
-  const list = h("nav", { class: "list", "aria-label": "Series" });
+  const list = h("div");
   const detail = h("div", { class: "detail" });
   const abort = new AbortController();
   const leaving: (() => void)[] = [() => abort.abort()];
@@ -17,13 +24,17 @@ export function seriesPage(): Page {
       return;
     }
     const name = parameters.get("name") || series[0].name;
-    show(list, series.map((one) => h("a", { href: address("/series", { name: one.name }), "aria-current": one.name === name && "true" },
-      h("span", {}, one.name), h("small", {}, one.is_declared ? "declared" : "open"))),
-      next !== null && h("small", { class: "muted" }, "There are more series: name one in the address, ?name=NAME"));
+    show(list, sideList("Series", series.map(itemOf), name, [byName], next === null ? undefined : async () => {
+      const all = await furtherPages(series, next, async (start) => {
+        const page = await get<{ series: Series[]; next: string | null }>("/api/v1/series", { start }, abort.signal, questionMs);
+        return { found: page.series, next: page.next };
+      });
+      return { items: all.found.map(itemOf), has_more: all.next !== null };
+    }));
     try {
       const one = await get<Series>(seriesPath(name), {}, abort.signal);
       const has_numbers = one.fields.some((field) => field.type !== "string");
-      show(detail, has_numbers ? explorer(one, parameters, abort.signal, leaving) : textTable(one, abort.signal), declaration(one));
+      show(detail, has_numbers ? explorer(one, parameters, abort.signal, leaving) : textTable(one, abort.signal), one.tags.length > 0 && newestCard(one, abort.signal), declaration(one));
     } catch (error) {
       if (!(error instanceof Refusal) || error.http_code !== 404) throw error;
       show(detail, h("div", { class: "problem", role: "alert" }, h("strong", {}, "No series "), h("code", {}, name), ". The nearest names are ",
@@ -40,7 +51,7 @@ function declaration(series: Series): HTMLElement {
   return h("section", { class: "card" }, h("h2", {}, "Declaration", h("small", {}, `table ${series.table}`)),
     h("dl", { class: "facts" },
       h("dt", {}, "Tags"), h("dd", {}, series.tags.map((tag) => `${tag.name} (${tag.type})`).join(", ") || "none"),
-      h("dt", {}, "Fields"), h("dd", {}, series.fields.map((one) => `${one.name} (${one.type})`).join(", ")),
+      h("dt", {}, "Fields"), h("dd", {}, series.fields.map((one) => `${one.name} (${one.type}${one.unit ? `, ${one.unit}` : ""})`).join(", ")),
       (series.derived?.length ?? 0) > 0 && [h("dt", {}, "Derived tables"), h("dd", {}, series.derived!.map((one) =>
         h("span", { class: "chip" }, h("a", { href: address("/series", { name: one.name }) }, one.table), ` ${one.kind} `)))]),
     series.declaration === undefined

@@ -1,9 +1,10 @@
 // Tables, and their rows to look at. Nothing can be changed here.
-import { get, tablePath, url, type Cell, type Row, type Table, type View } from "../api";
+import { get, questionMs, tablePath, url, type Cell, type Row, type Table, type View } from "../api";
 import { empty, field, h, problem, select, show } from "../dom";
 import { bytes, number } from "../format";
 import { findTables, noTable } from "../named_table";
 import { address, remember, route, type Page } from "../page";
+import { byName, furtherPages, sideList, type Item } from "../side_list";
 import { cellTime, inputSeconds, inputText, zoneName } from "../time";
 import { bytesOfText, openValue } from "../value_panel";
 
@@ -11,7 +12,7 @@ const columnsMax = 12;
 
 export function tablesPage(): Page {
   const { parameters } = route();
-  const list = h("nav", { class: "list", "aria-label": "Tables" });
+  const list = h("div");
   const detail = h("div", { class: "detail" });
   const abort = new AbortController();
   const views = h("div", {});
@@ -21,10 +22,14 @@ export function tablesPage(): Page {
     if (missing !== undefined) show(detail, noTable("/tables", missing, tables));
     else if (tables.length === 0) return show(detail, empty("No tables yet", "Make one with any Bigtable client, or load a series: sonde series load."));
     const chosen = missing === undefined ? asked ?? tables[0] : undefined;
-    show(list, tables.map((table) => h("a", {
-      href: address("/tables", { table: table.name }), "aria-current": table.name === chosen?.name && "true", title: table.name,
-    }, h("span", {}, table.id), h("small", {}, bytes(table.bytes)))),
-      next !== null && h("small", { class: "muted" }, "There are more tables: name one in the address, ?table=NAME"));
+    show(list, sideList("Tables", tables.map(itemOf), chosen?.name ?? "", [byName, { name: "by size", compare: (a, b) => b.size - a.size }],
+      next === null ? undefined : async () => {
+        const all = await furtherPages(tables, next, async (start) => {
+          const page = await get<{ tables: Table[]; next: string | null }>("/api/v1/tables", { start }, abort.signal, questionMs);
+          return { found: page.tables, next: page.next };
+        });
+        return { items: all.found.map(itemOf), has_more: all.next !== null };
+      }));
     if (chosen) show(detail, tableDetail(chosen, parameters, abort.signal));
   }).catch((error) => { if (!abort.signal.aborted) show(detail, problem(error)); });
   // Who may not list views sees the tables all the same.
@@ -32,6 +37,10 @@ export function tablesPage(): Page {
     .then((answer) => show(views, answer.views.length > 0 && viewsCard(answer.views))).catch(() => undefined);
   return { element: page, leave: () => abort.abort() };
 }
+
+const itemOf = (table: Table): Item => ({
+  name: table.name, text: table.id, note: bytes(table.bytes), group: table.instance, href: address("/tables", { table: table.name }), title: table.name, size: table.bytes,
+});
 
 function viewsCard(views: View[]): HTMLElement {
   return h("section", { class: "card" }, h("h2", {}, "Views"),

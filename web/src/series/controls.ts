@@ -3,6 +3,7 @@ import type { Series } from "../api";
 import { field, h, select, show } from "../dom";
 import { clock, inputSeconds, inputText, zoneName } from "../time";
 import type { View } from "./ends";
+import { filter } from "./filter";
 import { aggregates, changes, fills, lasts, steps, type Question } from "./question";
 
 export interface Acts {
@@ -22,7 +23,7 @@ function checks(title: string, names: string[], chosen: Set<string>, changed: ()
 
 // `tellTime`: the question's time has changed, and is to be shown.
 export function controls(series: Series, numeric: string[], question: Question, acts: Acts): { element: HTMLElement; tellTime: () => void } {
-  const where = h("input", { type: "text", name: "where", value: question.where, placeholder: "TAG=VALUE, TAG=PREFIX*, TAG=~REGEX", spellcheck: "false", autocomplete: "off" });
+  const where = filter(series, question, acts.asked);
   const top = h("input", { type: "number", name: "top", value: question.top, placeholder: "all", class: "short" });
   const window_ = h("input", { type: "text", name: "window", value: question.window, placeholder: "5,10", class: "short" });
   const from = h("input", { type: "datetime-local", name: "from", step: 1 }), to = h("input", { type: "datetime-local", name: "to", step: 1 });
@@ -52,7 +53,7 @@ export function controls(series: Series, numeric: string[], question: Question, 
   to.addEventListener("change", chooseRange);
   const choose = (options: [string, string][], value: string, take: (value: string) => void) => select(options, value, (next) => { take(next); acts.changed(); });
   const send = () => {
-    question.where = where.value;
+    if (!where.take()) return;
     question.top = top.value;
     question.window = window_.value;
     acts.asked();
@@ -65,10 +66,10 @@ export function controls(series: Series, numeric: string[], question: Question, 
     series.tags.length > 0 && checks("Group by", series.tags.map((tag) => tag.name), question.group, acts.changed),
     field("Bucket", choose([["", "auto"], ...steps.map(([, name]): [string, string] => [name, name])], question.every, (value) => { question.every = value; })),
     time, range, field("Refresh", select(refreshes, "0", (value) => acts.refresh(Number(value)))),
-    field("Filter", where), h("button", { class: "primary", type: "submit" }, "Run"),
+    where.element, h("button", { class: "primary", type: "submit" }, "Run"),
     h("details", { class: "more", open: question.fill !== "" || question.window !== "" || question.top !== "" || question.panels !== "" }, h("summary", {}, "Gaps, moving windows, panels, top lines"),
       h("div", { class: "controls" }, field("Gaps", choose(fills, question.fill, (value) => { question.fill = value; })),
-        field("Moving windows", window_, "Numbers of buckets, with commas between them"), field("Panels", choose([["", "one for each field"], ["one", "all fields in one"]], question.panels, (value) => { question.panels = value; }), "Fields of different units have scales of their own"),
+        field("Moving windows", window_, "Numbers of buckets, with commas between them"), field("Panels", choose([["", "one for each unit"], ["field", "one for each field"], ["one", "all fields in one"]], question.panels, (value) => { question.panels = value; }), "A declaration says the unit of a field; a field without one has a panel of its own"),
         field("Top lines", top, "The lines with the largest values; -3: the three with the smallest"))));
   return { element, tellTime };
 }

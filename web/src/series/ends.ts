@@ -1,5 +1,5 @@
 // Where a series begins and ends, found by seeks, without reading all of it.
-import type { QueryAnswer, Series } from "../api";
+import { Refusal, type QueryAnswer, type Series } from "../api";
 
 export interface View { from: number; to: number }
 export type Parameters = Record<string, string | string[] | undefined>;
@@ -20,6 +20,23 @@ export interface Found {
   first: string[] | undefined;
 }
 
+const httpWrong = 400;
+
+// The newest point of each of up to seriesMax series.  Of more series than the server holds at once, the first few, as they lie.
+async function newestOf(field: string, ask: Ask): Promise<QueryAnswer> {
+  try {
+    return await ask({ field, latest: "1", limit: String(seriesMax) });
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.http_code !== httpWrong) throw error;
+  }
+  const first = await ask({ field, limit: String(seriesMax) });
+  const tags = first.columns.flatMap((column, index) => (column.kind === "tag" ? [index] : []));
+  const some = [...new Map(first.rows.map((row) => [JSON.stringify(tags.map((tag) => row[tag])), row])).values()].slice(0, firstSeriesMax);
+  const answers = await Promise.all(some.map((row) => ask({ field, where: tags.map((tag) => `${first.columns[tag].name}=${row[tag]}`), latest: "1" })));
+  const rows = answers.flatMap((answer) => answer.rows);
+  return { ...first, rows, is_truncated: true };
+}
+
 export async function findEnds(series: Series, field: string, ask: Ask): Promise<Found | undefined> {
   const timeOf = (answer: QueryAnswer) => answer.columns.findIndex((column) => column.kind === "time");
   const seconds = (answer: QueryAnswer, row: QueryAnswer["rows"][number]) => Date.parse(String(row[timeOf(answer)])) / 1000;
@@ -36,7 +53,7 @@ export async function findEnds(series: Series, field: string, ask: Ask): Promise
     }
     return undefined;
   }
-  const newest = await ask({ field, latest: "1", limit: String(seriesMax) });
+  const newest = await newestOf(field, ask);
   if (newest.rows.length === 0) return undefined;
   const rows = [...newest.rows].sort((a, b) => seconds(newest, b) - seconds(newest, a)).slice(0, firstSeriesMax);
   const condition = (row: QueryAnswer["rows"][number]) => newest.columns.flatMap((column, index) => (column.kind === "tag" ? [`${column.name}=${row[index]}`] : []));
@@ -53,6 +70,6 @@ export async function findEnds(series: Series, field: string, ask: Ask): Promise
   const is_exact = rows.every((row) => condition(row).every((one) => !one.endsWith("*") && !one.includes("=~")));
   return {
     extent: { from, to: end + 1 }, viewOf: (count) => ({ from: Math.max(from, end - spanOf(Math.max(count, 1))), to: end + 1 }),
-    first: is_exact ? [...new Set(rows.flatMap(condition))] : undefined, series: newest.rows.length, has_more: newest.is_truncated,
+    first: is_exact ? [...new Set(rows.flatMap(condition))] : undefined, series: newest.is_truncated ? seriesMax : newest.rows.length, has_more: newest.is_truncated,
   };
 }

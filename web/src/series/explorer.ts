@@ -3,7 +3,7 @@ import type uPlot from "uplot";
 import { fetchHere, get, questionMs, seriesPath, url, type QueryAnswer, type Series } from "../api";
 import { chart, lineColour, withGaps, type Line } from "../chart";
 import { caution, empty, h, problem, save, show } from "../dom";
-import { bytes, number } from "../format";
+import { bytes, number, unitText } from "../format";
 import { every, remember } from "../page";
 import { clock } from "../time";
 import { copyText } from "../value_panel";
@@ -11,7 +11,7 @@ import { controls } from "./controls";
 import { findEnds, firstSeriesMax, type Found, type View } from "./ends";
 import { legend } from "./legend";
 import { linesOf, type PointsLine } from "./lines";
-import { addressOf, commandOf, conditionsOf, curlOf, parametersOf, readQuestion, steps } from "./question";
+import { addressOf, commandOf, curlOf, parametersOf, readQuestion, steps } from "./question";
 
 const csvRowsMax = 1_000_000;
 type How = "step" | "replace";
@@ -37,12 +37,12 @@ export function explorer(series: Series, parameters: URLSearchParams, signal: Ab
   };
   // Where each line is one series, a first look shows some of them. A line over several series needs every one.
   const isLinePerSeries = () => series.tags.every((tag) => question.group.has(tag.name));
-  const isUnfiltered = () => conditionsOf(question.where).length === 0 && isLinePerSeries();
+  const isUnfiltered = () => question.where.length === 0 && isLinePerSeries();
   const first = () => (isUnfiltered() && !all && !question.top && found?.first && found.series > firstSeriesMax ? found.first : undefined);
   // Few series are all named, so that the whole table need not be read; who asks again has them counted again.
   const few = () => (isUnfiltered() && found && found.series <= firstSeriesMax ? found.first : undefined);
   // Everything has no ends: those that were found are of some series.
-  const query = () => parametersOf(question, first() ?? few() ?? conditionsOf(question.where), step()[1]);
+  const query = () => parametersOf(question, first() ?? few() ?? question.where, step()[1]);
 
   const drawNotes = (answer: QueryAnswer, drawn: number, lines: number) => {
     const count = found?.has_more ? `more than ${number(found.series)}` : number(found?.series ?? 0);
@@ -69,18 +69,24 @@ export function explorer(series: Series, parameters: URLSearchParams, signal: Ab
     }
     const dense = withGaps(times, step()[0]);
     place.dataset.gaps = String(dense.length - times.length);
-    // What belongs together has one colour: a line, or in panels the lines of the same tags.
-    const columns = question.panels === "one" ? [undefined] : [...new Set(lines.map((line) => line.column))];
-    const names = columns.length > 1 ? [...new Set(lines.map((line) => line.tags))] : [];
-    const colours = lines.map((line, index) => lineColour(columns.length > 1 ? names.indexOf(line.tags) : index));
-    const places = columns.map((column) => h("div", { class: "panel", "data-panel": column ?? "" }));
-    show(place, columns.map((column, at) => [columns.length > 1 && h("h3", {}, column!), places[at]]));
-    panels = columns.map((column, at) => {
-      const own = lines.filter((line) => column === undefined || line.column === column);
+    // A panel for each unit; a field without one has a panel of its own, as nobody knows whether it can be compared with another.
+    const panelOf = (line: PointsLine) => (question.panels === "one" ? "" : question.panels === "" && line.unit ? `[${line.unit}]` : line.column);
+    const keys = [...new Set(lines.map(panelOf))];
+    const columnsOf = (key: string) => [...new Set(lines.filter((line) => panelOf(line) === key).map((line) => line.column))];
+    // What belongs together has one colour: a line, or in panels of one field each the lines of the same tags.
+    const is_by_field = keys.length > 1 && keys.every((key) => columnsOf(key).length === 1);
+    const names = is_by_field ? [...new Set(lines.map((line) => line.tags))] : [];
+    const colours = lines.map((line, index) => lineColour(is_by_field ? names.indexOf(line.tags) : index));
+    const titleOf = (key: string, unit: string) => `${columnsOf(key).join(", ")}${unit ? ` [${unit}]` : ""}`;
+    const unitOf = (key: string) => { const units = [...new Set(lines.filter((line) => panelOf(line) === key).map((line) => line.unit))]; return units.length === 1 ? units[0] : ""; };
+    const places = keys.map((key) => h("div", { class: "panel", "data-panel": question.panels === "one" ? "" : columnsOf(key).join(", "), "data-unit": unitOf(key) || undefined }));
+    show(place, keys.map((key, at) => [(keys.length > 1 || unitOf(key)) && h("h3", {}, titleOf(key, unitOf(key))), places[at]]));
+    panels = keys.map((key, at) => {
+      const own = lines.filter((line) => panelOf(line) === key);
       return { lines: own, plot: chart(places[at], dense, own.map((line): Line => ({ label: line.label, colour: colours[lines.indexOf(line)], values: dense.map((time) => line.points.get(time) ?? null) })),
-        { height: columns.length > 1 ? 200 : 340, text: number, zoom, reset, shown: question.view ?? around(times, step()[0]), legend: false, sync: `series ${series.name}` }) };
+        { height: keys.length > 1 ? 200 : 340, text: unitText(unitOf(key)), zoom, reset, shown: question.view ?? around(times, step()[0]), legend: false, tip: true, sync: `series ${series.name}` }) };
     });
-    show(lines_place, legend(lines, colours, number, (index, is_shown) => {
+    show(lines_place, legend(lines, colours, (line, value) => unitText(line.unit)(value), (index, is_shown) => {
       const panel = panels.find((one) => one.lines.includes(lines[index]));
       panel?.plot.setSeries(panel.lines.indexOf(lines[index]) + 1, { show: is_shown });
     }));

@@ -18,7 +18,7 @@ function figuresOf(line: PointsLine): Record<Figure, number> {
 }
 
 // `setShown`: draws the line of this place among `lines`, or does not.
-export function legend(lines: PointsLine[], colours: string[], text: (value: number) => string, setShown: (index: number, is_shown: boolean) => void): HTMLElement {
+export function legend(lines: PointsLine[], colours: string[], text: (line: PointsLine, value: number) => string, setShown: (index: number, is_shown: boolean) => void): HTMLElement {
   const rows: Row[] = lines.map((line, index) => ({ line, index, figures: figuresOf(line) }));
   const shown = new Set(rows.map((row) => row.index));
   let by: Figure | "label" | undefined, is_descending = true;
@@ -48,7 +48,7 @@ export function legend(lines: PointsLine[], colours: string[], text: (value: num
     h("tbody", {}, rows.map((row) => h("tr", { class: !shown.has(row.index) && "off" },
       h("th", { scope: "row" }, h("button", { type: "button", class: "link", "aria-pressed": String(shown.has(row.index)), title: "Shows this line alone; with shift, adds it or takes it away",
         onclick: (event: Event) => choose(row, (event as MouseEvent).shiftKey) }, h("i", { style: `background:${colours[row.index]}` }), row.line.label)),
-      (["last", "min", "mean", "max"] as Figure[]).map((name) => h("td", { class: "number" }, Number.isFinite(row.figures[name]) ? text(row.figures[name]) : "—")))))));
+      (["last", "min", "mean", "max"] as Figure[]).map((name) => h("td", { class: "number" }, Number.isFinite(row.figures[name]) ? text(row.line, row.figures[name]) : "—")))))));
   draw();
   return place;
 }

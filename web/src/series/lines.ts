@@ -1,8 +1,8 @@
 // The lines of an answer: one for each combination of tags and each column of numbers.
 import type { QueryAnswer } from "../api";
 
-// `tags` and `column`: whose values they are; together they are the label.
-export interface PointsLine { label: string; tags: string; column: string; points: Map<number, number>; most: number }
+// `tags` and `column`: whose values they are; together they are the label.  `unit`: that of the column; empty: none was declared.
+export interface PointsLine { label: string; tags: string; column: string; unit: string; points: Map<number, number>; most: number }
 export interface Lines {
   times: number[]; // of all lines, ascending, in seconds
   lines: PointsLine[]; // those that are drawn
@@ -22,7 +22,7 @@ export function linesOf(answer: QueryAnswer): Lines {
     for (const index of values) {
       const column = answer.columns[index].name, value = row[index], label = of_tags ? `${of_tags} · ${column}` : column;
       let line = byLabel.get(label);
-      if (!line) byLabel.set(label, (line = { label, tags: of_tags, column, points: new Map(), most: -Infinity }));
+      if (!line) byLabel.set(label, (line = { label, tags: of_tags, column, unit: answer.columns[index].unit ?? "", points: new Map(), most: -Infinity }));
       if (typeof value !== "number") continue;
       line.points.set(at, value);
       line.most = Math.max(line.most, value);

@@ -11,8 +11,8 @@ export interface Question {
   fill: string;
   window: string;
   top: string;
-  panels: string; // "": one for each field; "one": all lines in one
-  where: string;
+  panels: string; // "": one for each unit; "field": one for each field; "one": all lines in one
+  where: string[]; // conditions, as the API takes them
   view?: View; // none: everything
   last?: number; // seconds until now, which `view` follows
 }
@@ -35,7 +35,7 @@ export function readQuestion(parameters: URLSearchParams, numeric: string[], tag
     fields: new Set((parameters.has("field") ? list("field") : numeric.slice(0, 2)).filter((one) => numeric.includes(one))),
     aggregate: text("agg") || "avg", change: text("change"),
     group: new Set((parameters.has("group") ? list("group") : tags.slice(0, 1)).filter((one) => tags.includes(one))),
-    every: text("every"), fill: text("fill"), window: text("window"), top: text("top"), panels: text("panels"), where: text("where"),
+    every: text("every"), fill: text("fill"), window: text("window"), top: text("top"), panels: text("panels"), where: conditionsOf(text("where")),
   };
   const from = Number(text("from")), to = Number(text("to")), last = Number(text("last"));
   if (last > 0) question.last = last;
@@ -46,12 +46,26 @@ export function readQuestion(parameters: URLSearchParams, numeric: string[], tag
 // What the address keeps.
 export const addressOf = (name: string, question: Question): Record<string, string | number | undefined> => ({
   name, field: [...question.fields].join(","), agg: question.aggregate, change: question.change, group: [...question.group].join(",") || "-",
-  every: question.every, fill: question.fill, window: question.window, top: question.top, panels: question.panels, where: question.where, last: question.last,
+  every: question.every, fill: question.fill, window: question.window, top: question.top, panels: question.panels, where: textOfConditions(question.where), last: question.last,
   from: question.last ? undefined : question.view && Math.round(question.view.from), to: question.last ? undefined : question.view && Math.round(question.view.to),
 });
 
-export const conditionsOf = (where: string): string[] =>
-  where.split(/,\s*(?=[A-Za-z_]\w*\s*(?:=|!|<|>))/).map((one) => one.trim()).filter((one) => one);
+// The conditions of an address: with commas between them, or a list in JSON.
+export function conditionsOf(where: string): string[] {
+  if (where.startsWith("[")) {
+    try {
+      const list: unknown = JSON.parse(where);
+      if (Array.isArray(list)) return list.map(String);
+    } catch {
+      // Then it is a condition like any other.
+    }
+  }
+  return where.split(/,\s*(?=[A-Za-z_]\w*\s*(?:=|!|<|>))/).map((one) => one.trim()).filter((one) => one);
+}
+function textOfConditions(conditions: string[]): string {
+  const text = conditions.join(", "), again = conditionsOf(text);
+  return again.length === conditions.length && again.every((one, at) => one === conditions[at]) ? text : JSON.stringify(conditions);
+}
 
 const iso = (seconds: number): string => new Date(Math.round(seconds) * 1000).toISOString().replace(".000Z", "Z");
 
