@@ -87,6 +87,7 @@ constexpr std::array kHttpRules = {
     HttpRule{"GET", "/api/v1/metadata", Door::kDecided, {kRead}, kSeriesInstance},
     HttpRule{"GET", "/api/v1/rules", Door::kDecided, {kRead}, kSeriesInstance},
     HttpRule{"GET", "/api/v1/status/buildinfo", Door::kAuthenticated},
+    HttpRule{"GET", "/api/v1/status/tsdb", Door::kDecided, {kRead}, kSeriesInstance},
     HttpRule{"GET", "/prometheus/api/v1/*", Door::kDecided, {kRead}, kSeriesInstance},
     HttpRule{"POST", "/prometheus/api/v1/*", Door::kDecided, {kRead}, kSeriesInstance},
     HttpRule{"GET", "/api/v1/dashboards", Door::kDecided, {kListLogical}, kSeriesInstance},

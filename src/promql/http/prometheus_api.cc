@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -42,6 +41,7 @@ void PrometheusApi::AddRoutes(Router* router) const {
     AddRoute("POST", prefix + "/series", &PrometheusApi::Series, router);
     AddRoute("GET", prefix + "/label/{name}/values", &PrometheusApi::LabelValues, router);
     AddRoute("GET", prefix + "/metadata", &PrometheusApi::Metadata, router);
+    AddRoute("GET", prefix + "/status/tsdb", &PrometheusApi::TsdbStatus, router);
     AddRoute("GET", prefix + "/rules", &PrometheusApi::Rules, router);
     AddRoute("GET", prefix + "/status/buildinfo", &PrometheusApi::BuildInfo, router);
   }
@@ -76,21 +76,6 @@ series::MetricRead PrometheusApi::NewRead(std::function<absl::Status()> interrup
   };
   read.idle_workers = service_->idle_workers();
   return read;
-}
-
-// Remote write's metadata is not kept.
-absl::Status PrometheusApi::Metadata(const HttpRequest& /*request*/, const ApiForm& form,
-                                     HttpResponse* response) const {
-  for (const char* const name : {"limit", "limit_per_metric"}) {
-    const std::string text = form.Text(name);
-    int64_t limit = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-    if (!text.empty() && (error != std::errc() || end != text.data() + text.size())) {
-      return absl::InvalidArgumentError(fmt::format("{} must be a number", name));
-    }
-  }
-  Answer("{}", {}, response);
-  return absl::OkStatus();
 }
 
 absl::Status PrometheusApi::Rules(const HttpRequest& /*request*/, const ApiForm& /*form*/,

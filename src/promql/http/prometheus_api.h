@@ -27,6 +27,11 @@ constexpr int64_t kStepsMax = 11'000;
 // Values that a query holds at once, as there.
 constexpr int64_t kQuerySamplesMax = 50'000'000;
 constexpr absl::Duration kQueryTimeMax = absl::Minutes(2);
+// Of the lists of status/tsdb, as there.
+constexpr int64_t kStatusLimitUsual = 10;
+constexpr int64_t kStatusLimitMax = 10'000;
+// Series count for status/tsdb that have samples within so much time, unless it is asked for another.
+constexpr int64_t kStatusSpanMillis = 24 * 3'600 * 1'000;
 
 struct PrometheusSettings {
   std::string series_instance;  // the resource that holds all series, for access control
@@ -64,8 +69,11 @@ class PrometheusApi {
   absl::Status LabelNames(const HttpRequest& request, const ApiForm& form, HttpResponse* response) const;
   absl::Status LabelValues(const HttpRequest& request, const ApiForm& form, HttpResponse* response) const;
 
-  // What is always the same (prometheus_api.cc).
+  // What there is of series, and what senders say about them (status_routes.cc).
+  absl::Status TsdbStatus(const HttpRequest& request, const ApiForm& form, HttpResponse* response) const;
   absl::Status Metadata(const HttpRequest& request, const ApiForm& form, HttpResponse* response) const;
+
+  // What is always the same (prometheus_api.cc).
   absl::Status Rules(const HttpRequest& request, const ApiForm& form, HttpResponse* response) const;
   absl::Status BuildInfo(const HttpRequest& request, const ApiForm& form, HttpResponse* response) const;
 
