@@ -5,6 +5,7 @@ import { chart, fit } from "../chart";
 import { empty, h, problem, show } from "../dom";
 import { findingCards } from "../findings";
 import { bytes, duration, micros, number } from "../format";
+import { cardinalityCard } from "../overview/cardinality";
 import { firstSteps } from "../overview/first_steps";
 import { latencyCard } from "../overview/latency";
 import { errorsCard, runningCard } from "../overview/requests";
@@ -149,7 +150,7 @@ export function overviewPage(): Page {
   const health = h("section", { class: "health", role: "status", "aria-label": "Health", "data-part": "health" });
   const begin = h("div");
   const throughput = h("div", { class: "chart", "data-chart": "throughput" });
-  const latency = latencyCard(), running = runningCard(), errors = errorsCard();
+  const latency = latencyCard(), running = runningCard(), errors = errorsCard(), cardinality = cardinalityCard();
   const findings = h("section", { class: "card" });
   const methods = h("section", { class: "card" });
   const slow = h("section", { class: "card", "data-part": "slow" });
@@ -242,11 +243,11 @@ export function overviewPage(): Page {
     element: h("div", { class: "page" }, h("h1", {}, "Overview"), message, health, begin, tiles,
       h("div", { class: "two" },
         h("section", { class: "card" }, h("h2", {}, "Throughput", h("small", {}, "of the last five minutes")), throughput), latency.element),
-      findings, h("div", { class: "two" }, methods, stored), errors.element, running.element, views, slow, h("div", { class: "two" }, memory, engine)),
+      findings, h("div", { class: "two" }, methods, stored), errors.element, running.element, views, slow, cardinality.element, h("div", { class: "two" }, memory, engine)),
     leave: () => {
       stopFast();
       stopSlow();
-      for (const card of [latency, running, errors]) card.leave();
+      for (const card of [latency, running, errors, cardinality]) card.leave();
       observers.forEach((observer) => observer.disconnect());
       charts.forEach((one) => one.destroy());
     },

@@ -4,6 +4,7 @@ import { empty, h, problem, show } from "../dom";
 import { nearest } from "../named_table";
 import { address, route, type Page } from "../page";
 import { explorer } from "../series/explorer";
+import { promqlAddress, promqlBox } from "../series/promql_box";
 import { textTable } from "../series/text_table";
 export function seriesPage(): Page {
   const { parameters } = route();
@@ -11,15 +12,18 @@ export function seriesPage(): Page {
   const detail = h("div", { class: "detail" });
   const abort = new AbortController();
   const leaving: (() => void)[] = [() => abort.abort()];
+  const is_promql = parameters.get("view") === "promql";
+  if (is_promql) show(detail, promqlBox(parameters, abort.signal, leaving));
   get<{ series: Series[]; next: string | null }>("/api/v1/series", {}, abort.signal).then(async ({ series, next }) => {
     if (series.length === 0) {
-      show(detail, empty("No series yet", "Declare one and load points: sonde series load DECLARATION FILE.csv — or send InfluxDB lines or Prometheus remote write to this port."));
+      if (!is_promql) show(detail, empty("No series yet", "Declare one and load points: sonde series load DECLARATION FILE.csv — or send InfluxDB lines or Prometheus remote write to this port."));
       return;
     }
     const name = parameters.get("name") || series[0].name;
-    show(list, series.map((one) => h("a", { href: address("/series", { name: one.name }), "aria-current": one.name === name && "true" },
+    show(list, series.map((one) => h("a", { href: address("/series", { name: one.name }), "aria-current": !is_promql && one.name === name && "true" },
       h("span", {}, one.name), h("small", {}, one.is_declared ? "declared" : "open"))),
       next !== null && h("small", { class: "muted" }, "There are more series: name one in the address, ?name=NAME"));
+    if (is_promql) return;
     try {
       const one = await get<Series>(seriesPath(name), {}, abort.signal);
       const has_numbers = one.fields.some((field) => field.type !== "string");
@@ -29,9 +33,10 @@ export function seriesPage(): Page {
       show(detail, h("div", { class: "problem", role: "alert" }, h("strong", {}, "No series "), h("code", {}, name), ". The nearest names are ",
         nearest(name, series, (one) => one.name).map((one, at) => [at > 0 && ", ", h("a", { href: address("/series", { name: one.name }) }, one.name)]), "."));
     }
-  }).catch((error) => { if (!abort.signal.aborted) show(detail, problem(error)); });
+  }).catch((error) => { if (!abort.signal.aborted && !is_promql) show(detail, problem(error)); });
   return {
-    element: h("div", { class: "page" }, h("h1", {}, "Series"), h("div", { class: "split" }, list, detail)),
+    element: h("div", { class: "page" }, h("h1", {}, "Series"),
+      h("p", { class: "muted" }, is_promql ? h("a", { href: address("/series") }, "One series by fields and tags") : h("a", { href: promqlAddress() }, "Ask in PromQL over all series")), h("div", { class: "split" }, list, detail)),
     leave: () => leaving.forEach((leave) => leave()),
   };
 }
