@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "base/format.h"
 #include "promql/http/prometheus_api.h"
+#include "promql/transfer/transfer_routes.h"
 #include "server/table_declarations.h"
 #include "sql/http/sql_routes.h"
 #include "table/local_tables.h"
@@ -88,6 +89,7 @@ Router Routes(const ServeSettings& settings, const ServerFacts& facts, const sql
   ingest->AddRoutes(&router, [prometheus](const HttpRequest& request, HttpResponse* response) {
     return prometheus->AnswerSeriesOfMatchers(request, response);
   });
+  promql::AddTransferRoutes(ingest, &router);
   sql::AddSqlRoutes(sql, kProjectUsual, kInstanceUsual, &router);
   AddPage(&router);
   AddOverviewApi(facts, &router);

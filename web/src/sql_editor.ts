@@ -16,10 +16,12 @@ export interface Editor {
 
 const suggestionsMax = 12;
 
-export function editor(value: string, keywords: () => ReadonlySet<string>, suggestions: () => Suggestion[], changed: () => void): Editor {
+// `suggestions`: of what may stand behind the text before the cursor.  `look`: SQL's, unless it says another.
+export function editor(value: string, keywords: () => ReadonlySet<string>, suggestions: (before: string) => Suggestion[], changed: () => void,
+  look = { placeholder: "SELECT _key, cf['qualifier'] FROM table LIMIT 100", rows: 6 }): Editor {
   const copy = h("pre", { class: "sql-copy", "aria-hidden": "true" });
-  const input = h("textarea", { class: "sql-input", spellcheck: "false", autocomplete: "off", autocapitalize: "off", rows: 6, "aria-label": "Query",
-    "aria-describedby": "sql-keys", "aria-controls": "sql-words", "aria-autocomplete": "list", placeholder: "SELECT _key, cf['qualifier'] FROM table LIMIT 100" });
+  const input = h("textarea", { class: "sql-input", spellcheck: "false", autocomplete: "off", autocapitalize: "off", rows: look.rows, "aria-label": "Query",
+    "aria-describedby": "sql-keys", "aria-controls": "sql-words", "aria-autocomplete": "list", placeholder: look.placeholder });
   const list = h("ul", { class: "sql-words", id: "sql-words", role: "listbox", "aria-label": "Completions", hidden: true });
   const element = h("div", { class: "sql-editor" }, h("div", { class: "sql-field" }, copy, input), list);
   input.value = value;
@@ -45,7 +47,7 @@ export function editor(value: string, keywords: () => ReadonlySet<string>, sugge
   };
   const offer = () => {
     const prefix = begun().toLowerCase();
-    offered = suggestions().filter((one) => one.text.toLowerCase().replace(/^`/, "").startsWith(prefix)).slice(0, suggestionsMax);
+    offered = suggestions(input.value.slice(0, input.selectionStart)).filter((one) => one.text.toLowerCase().replace(/^`/, "").startsWith(prefix)).slice(0, suggestionsMax);
     chosen = 0;
     draw();
   };

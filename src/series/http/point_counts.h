@@ -26,6 +26,7 @@ inline constexpr std::string_view kSenderInflux = "influx";
 inline constexpr std::string_view kSenderPrometheus = "prometheus";
 inline constexpr std::string_view kSenderJson = "json";
 inline constexpr std::string_view kSenderCsv = "csv";
+inline constexpr std::string_view kSenderImport = "import";
 
 class PointCounts {
  public:

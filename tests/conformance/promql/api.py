@@ -6,9 +6,11 @@ Without promtool on PATH its part is left out, and the last line says so.
 """
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -83,6 +85,32 @@ def check_grafana():
          "0.4", "a variable of thousands")
 
 
+def check_cardinality():
+    counted = data("GET", "/api/v1/status/tsdb", [("start", str(START)), ("end", str(START + 60)), ("limit", "2")])
+    same(counted["headStats"]["numSeries"], 5, "series")
+    same(counted["seriesCountByMetricName"], [{"name": "api_requests_total", "value": 2}, {"name": "api_load", "value": 1}], "by metric")
+    same(counted["labelValueCountByLabelName"], [{"name": "__name__", "value": 4}, {"name": "instance", "value": 2}], "values")
+
+
+def check_transfer():
+    """What was exported goes in again, and comes out the same; promtool reads it, too."""
+    for form in ("json", "openmetrics"):
+        code, text = request("GET", "/api/v1/export", [("format", form), ("match[]", '{__name__=~"api_.+"}')])
+        same((code, text.count(b"\n")), (200, 3 if form == "json" else 12 + 3), form)
+        renamed = text.replace(b"api_", b"again_")
+        with urllib.request.urlopen(urllib.request.Request(f"{SONDE}/api/v1/import?format={form}", data=renamed, method="POST"), timeout=30) as answer:
+            told = json.loads(answer.read())
+        same((told["samples"], told["refused_lines"]), (12, 0), told)
+        same(request("GET", "/api/v1/export", [("format", form), ("match[]", '{__name__=~"again_.+"}')]), (200, renamed), "again")
+        if form == "openmetrics" and shutil.which("promtool"):
+            with tempfile.TemporaryDirectory() as directory:
+                source = pathlib.Path(directory, "text")
+                source.write_bytes(text)
+                promtool("tsdb", "create-blocks-from", "openmetrics", str(source), directory)
+    code, body = request("POST", "/api/v1/import", form=[("x", "y")])
+    same((code, json.loads(body)["problems"][0]["line"]), (400, 1), "no line of JSON")
+
+
 def check_errors():
     for form, code, kind in [
             ([("query", "up{")], 400, "bad_data"), ([("query", "up"), ("time", "x")], 400, "bad_data"),
@@ -142,7 +170,9 @@ def main():
         same(answer.status, 204, "write")
     check_grafana()
     check_errors()
+    check_cardinality()
     subprocess.run([sys.argv[1], SONDE], check=True, timeout=120)
+    check_transfer()
     if "SONDE_BINARY" in os.environ:
         check_command()
     has_promtool = shutil.which("promtool") is not None

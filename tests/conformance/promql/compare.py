@@ -260,13 +260,20 @@ def tolerance(text):
     return 1e-12 if any(word in text for word in MATHS) else 0
 
 
-def same_value(left, right, allowed):
+def turns_logarithms(text):
+    """Whether logarithms may come with the other sign."""
+    return "-" in text and re.search(r"\b(ln|log2|log10)\(", text) is not None
+
+
+def same_value(left, right, allowed, is_turned=False):
     if left == right:
         return True
     a, b = number(left), number(right)
     if math.isnan(a) and math.isnan(b):
         return True
     if allowed and (a == b or -800 < min(a, b) <= max(a, b) < SUBNORMAL):
+        return True
+    if is_turned and -SUBNORMAL < min(a, b) <= max(a, b) < 800:
         return True
     if not allowed or math.isnan(a) or math.isnan(b) or math.isinf(a) or math.isinf(b):
         return False
@@ -315,11 +322,12 @@ def whole_difference(theirs, ours, case):
     if left.keys() != right.keys():
         return "series"
     allowed = tolerance(case["query"])
+    is_turned = turns_logarithms(case["query"])
     for key, one in left.items():
         if one["t"] != right[key]["t"]:
             return "times of " + key
         for time, a, b in zip(one["t"], one["v"], right[key]["v"]):
-            if not same_value(a, b, allowed):
+            if not same_value(a, b, allowed, is_turned):
                 return "value of %s at %d: %r, ours %r" % (key, time, number(a), number(b))
     if case["query"].startswith(("sort(", "sort_desc(")) and case["step"] == 0:
         a = [number(one["v"][0]) for one in theirs.get("series") or []]

@@ -6,6 +6,7 @@ import { empty, h, problem, show } from "../dom";
 import { findingCards } from "../findings";
 import { bytes, duration, micros, number } from "../format";
 import { callersCard } from "../overview/callers";
+import { cardinalityCard } from "../overview/cardinality";
 import { firstSteps } from "../overview/first_steps";
 import { growthCard } from "../overview/growth";
 import { latencyCard } from "../overview/latency";
@@ -151,7 +152,7 @@ export function overviewPage(): Page {
   const health = h("section", { class: "health", role: "status", "aria-label": "Health", "data-part": "health" });
   const begin = h("div");
   const throughput = h("div", { class: "chart", "data-chart": "throughput" });
-  const latency = latencyCard(), running = runningCard(), errors = errorsCard(), slowest = slowestCard(), callers = callersCard(), growth = growthCard();
+  const latency = latencyCard(), running = runningCard(), errors = errorsCard(), slowest = slowestCard(), callers = callersCard(), growth = growthCard(), cardinality = cardinalityCard();
   const findings = h("section", { class: "card" });
   const methods = h("section", { class: "card" });
   const slow = h("section", { class: "card", "data-part": "slow" });
@@ -244,11 +245,11 @@ export function overviewPage(): Page {
     element: h("div", { class: "page" }, h("h1", {}, "Overview"), message, health, begin, tiles,
       h("div", { class: "two" },
         h("section", { class: "card" }, h("h2", {}, "Throughput", h("small", {}, "of the last five minutes")), throughput), latency.element),
-      findings, h("div", { class: "two" }, methods, stored), errors.element, running.element, callers.element, growth.element, views, slowest.element, slow, h("div", { class: "two" }, memory, engine)),
+      findings, h("div", { class: "two" }, methods, stored), errors.element, running.element, callers.element, growth.element, views, slowest.element, slow, cardinality.element, h("div", { class: "two" }, memory, engine)),
     leave: () => {
       stopFast();
       stopSlow();
-      for (const card of [latency, running, errors, slowest, callers, growth]) card.leave();
+      for (const card of [latency, running, errors, slowest, callers, growth, cardinality]) card.leave();
       observers.forEach((observer) => observer.disconnect());
       charts.forEach((one) => one.destroy());
     },

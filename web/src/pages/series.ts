@@ -6,6 +6,7 @@ import { address, route, type Page } from "../page";
 import { newestCard } from "../series/newest";
 import { byName, furtherPages, sideList, type Item } from "../side_list";
 import { explorer } from "../series/explorer";
+import { promqlAddress, promqlBox } from "../series/promql_box";
 import { textTable } from "../series/text_table";
 
 const itemOf = (one: Series): Item => ({
@@ -18,19 +19,22 @@ export function seriesPage(): Page {
   const detail = h("div", { class: "detail" });
   const abort = new AbortController();
   const leaving: (() => void)[] = [() => abort.abort()];
+  const is_promql = parameters.get("view") === "promql";
+  if (is_promql) show(detail, promqlBox(parameters, abort.signal, leaving));
   get<{ series: Series[]; next: string | null }>("/api/v1/series", {}, abort.signal).then(async ({ series, next }) => {
     if (series.length === 0) {
-      show(detail, empty("No series yet", "Declare one and load points: sonde series load DECLARATION FILE.csv — or send InfluxDB lines or Prometheus remote write to this port."));
+      if (!is_promql) show(detail, empty("No series yet", "Declare one and load points: sonde series load DECLARATION FILE.csv — or send InfluxDB lines or Prometheus remote write to this port."));
       return;
     }
     const name = parameters.get("name") || series[0].name;
-    show(list, sideList("Series", series.map(itemOf), name, [byName], next === null ? undefined : async () => {
+    show(list, sideList("Series", series.map(itemOf), is_promql ? "" : name, [byName], next === null ? undefined : async () => {
       const all = await furtherPages(series, next, async (start) => {
         const page = await get<{ series: Series[]; next: string | null }>("/api/v1/series", { start }, abort.signal, questionMs);
         return { found: page.series, next: page.next };
       });
       return { items: all.found.map(itemOf), has_more: all.next !== null };
     }));
+    if (is_promql) return;
     try {
       const one = await get<Series>(seriesPath(name), {}, abort.signal);
       const has_numbers = one.fields.some((field) => field.type !== "string");
@@ -40,9 +44,10 @@ export function seriesPage(): Page {
       show(detail, h("div", { class: "problem", role: "alert" }, h("strong", {}, "No series "), h("code", {}, name), ". The nearest names are ",
         nearest(name, series, (one) => one.name).map((one, at) => [at > 0 && ", ", h("a", { href: address("/series", { name: one.name }) }, one.name)]), "."));
     }
-  }).catch((error) => { if (!abort.signal.aborted) show(detail, problem(error)); });
+  }).catch((error) => { if (!abort.signal.aborted && !is_promql) show(detail, problem(error)); });
   return {
-    element: h("div", { class: "page" }, h("h1", {}, "Series"), h("div", { class: "split" }, list, detail)),
+    element: h("div", { class: "page" }, h("h1", {}, "Series"),
+      h("p", { class: "muted" }, is_promql ? h("a", { href: address("/series") }, "One series by fields and tags") : h("a", { href: promqlAddress() }, "Ask in PromQL over all series")), h("div", { class: "split" }, list, detail)),
     leave: () => leaving.forEach((leave) => leave()),
   };
 }
