@@ -355,7 +355,8 @@ bool ExpectedFor(const std::string& name, const Expected& expected, const Caller
       caller.role == kCustomRole &&
       (name == "Bigtable/ReadRows" || name == "Bigtable/ReadChangeStream" ||
        name == "Bigtable/GenerateInitialChangeStreamPartitions" || name.ends_with("/query") ||
-       name.ends_with("/read") || IsOfPrometheus(name) || name.ends_with("/rows") || name.ends_with("/cell"));
+       name.ends_with("/read") || IsOfPrometheus(name) || name.ends_with("/rows") ||
+       name.ends_with("/cell") || name.ends_with("/tags/{tag}/values"));
   if (caller.rank < expected.rank && !custom_suffices) return false;
   return std::all_of(expected.on.begin(), expected.on.end(),
                      [&](std::string_view resource) { return Covers(place, resource); });

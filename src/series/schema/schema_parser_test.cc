@@ -375,12 +375,15 @@ TEST(SchemaParser, ReadsUnits) {
             "\xC2\xB0"
             "C");
   EXPECT_EQ(rollup.fields[1].unit, "");
-  for (const std::string& unit : {std::string("''"), std::string(33, 'x'), std::string("\"a\\nb\"")}) {
+  for (const std::string& unit : {std::string(33, 'x'), std::string("\"a\\nb\"")}) {
     EXPECT_NE(ErrorOf("series: s\nfields: { a: { unit: " + unit + " } }\nkey: [time]\nlayout: row\n")
                   .find("allowed: 1 to 32 bytes without control characters"),
               std::string::npos)
         << unit;
   }
+  EXPECT_NE(ErrorOf("series: s\nfields: { a: { unit: '' } }\nkey: [time]\nlayout: row\n")
+                .find("'unit' of field 'a'"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ export const askCallers = async (signal?: AbortSignal): Promise<{ minutes: numbe
 
 export function callersTable(callers: Caller[], minutes: number): HTMLElement {
   return h("div", { class: "scroll" }, h("table", { class: "data" },
-    h("thead", {}, h("tr", {}, ["Program", "Client", "Calls", "Of", "Times", "Last"].map((one) => h("th", { class: one === "Times" && "number" }, one)))),
+    h("thead", {}, h("tr", {}, ["Program", "Client", "Calls", "Resource", "Times", "Last"].map((one) => h("th", { class: one === "Times" && "number" }, one)))),
     h("tbody", {}, callers.map((one) => h("tr", {},
       h("th", { scope: "row", title: one.agent }, [one.principal, one.agent || "(no name)"].filter((part) => part).join(" · ")), h("td", {}, one.client || "several"), h("td", {}, one.method),
       h("td", { title: one.resource }, idOf(one.resource)), h("td", { class: "number", title: `in ${minutes} minutes, about` }, number(one.calls)),

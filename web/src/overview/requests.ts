@@ -33,7 +33,7 @@ export function runningCard(): { element: HTMLElement; leave: () => void } {
       shown = text;
       show(rows, calls.length === 0 ? h("p", { class: "muted" }, "Nothing is under way.")
         : h("div", { class: "scroll" }, h("table", { class: "data" },
-          h("thead", {}, h("tr", {}, h("th", {}, "Method"), h("th", {}, "Of"), h("th", {}, "Asked by"), h("th", { class: "number" }, "For"), h("th", {}, "End it"))),
+          h("thead", {}, h("tr", {}, h("th", {}, "Method"), h("th", {}, "Resource"), h("th", {}, "Asked by"), h("th", { class: "number" }, "For"), h("th", {}, "End it"))),
           h("tbody", {}, calls.map((call) => h("tr", {},
             h("th", { scope: "row" }, call.method), h("td", { title: call.resource }, idOf(call.resource)), h("td", {}, who(call)),
             h("td", { class: "number" }, micros(call.seconds * 1e6, 1)),
@@ -97,7 +97,7 @@ export function slowestCard(): { element: HTMLElement; leave: () => void } {
       shown = told;
       show(rows, slowest.length === 0 ? empty("None", "No request was among the slowest of its minute yet.")
         : h("div", { class: "scroll" }, h("table", { class: "data" },
-          h("thead", {}, h("tr", {}, ["Method", "Of", "Took", "Waited", "Rows seen", "Rows", "Answer", "Status", "Asked by", "Ended"].map((one, at) => h("th", { class: at > 1 && at < 7 && "number" }, one)))),
+          h("thead", {}, h("tr", {}, ["Method", "Resource", "Took", "Waited", "Rows seen", "Rows", "Answer", "Status", "Asked by", "Ended"].map((one, at) => h("th", { class: at > 1 && at < 7 && "number" }, one)))),
           h("tbody", {}, slowest.map((one) => h("tr", {},
             h("th", { scope: "row", title: [`request ${one.request}`, one.filter && `filter ${one.filter}`].filter((part) => part).join("\n") }, one.method), h("td", { title: one.resource }, idOf(one.resource)),
             h("td", { class: "number" }, micros(one.took_ms * 1000)), h("td", { class: "number" }, micros(one.queue_ms * 1000)),
