@@ -8,6 +8,7 @@
 // are compared with their query over a table of the same changes in which nothing expires.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <random>

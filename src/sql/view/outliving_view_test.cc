@@ -1,7 +1,6 @@
 // Views that outlive their source: what their hints may say, what they keep, and when they forget.
 #include "sql/view/lifetime.h"
 #include "sql/view/view_test_support.h"
-#include "sql/view/view_upkeep.h"
 
 namespace sonde::sql {
 namespace {
@@ -127,7 +126,7 @@ TEST_F(OutlivingViewTest, NothingIsCollectedWhileNobodyKeepsIt) {
             absl::UnavailableError("Views of table projects/p/instances/i/tables/t keep what "
                                    "has expired, and none of them is kept by this process now"));
   EXPECT_TRUE(HasCells("a1"));
-  Collect();
+  CatchUp();
   EXPECT_NE(Shown("v"), "");
   Collect();
   EXPECT_FALSE(HasCells("a1"));
@@ -152,30 +151,6 @@ TEST_F(OutlivingViewTest, GroupsLeaveAfterTheTimeThatTheyAreKept) {
   EXPECT_EQ(Shown("v"), "");
   EXPECT_EQ(*ListKeptRows(&store_.tables, store_.Table()->id, RowRange::All(), 10),
             std::vector<std::string>());
-}
-
-TEST_F(OutlivingViewTest, TheUpkeepIsAskedBeforeCellsAreCollected) {
-  CreateView("v", kByHour);
-  ViewUpkeepOptions options;
-  options.idle = absl::Milliseconds(1);
-  ViewUpkeep upkeep(
-      &store_.tables,
-      [](const std::string& view, const absl::Status& error) { ADD_FAILURE() << view << error; }, options);
-  const auto await = [&](auto condition) {
-    for (const absl::Time end = absl::Now() + absl::Seconds(60); absl::Now() < end && !condition();
-         absl::SleepFor(absl::Milliseconds(1))) {
-      clock_.Advance(1'000);
-    }
-    EXPECT_TRUE(condition());
-  };
-  await([&] { return !upkeep.ListProgress().empty() && !upkeep.ListProgress()[0].progress.is_populating; });
-  Put("a1", "day", "v", kStartSecond, "x");
-  await([&] { return !Shown("v").empty(); });
-  clock_.Advance(2 * kViewTestDay);
-  ASSERT_EQ(store_.streams.Upkeep(), absl::OkStatus());
-  EXPECT_FALSE(HasCells("a1"));
-  EXPECT_EQ(*upkeep.ListKept(*store_.Table(), RowRange::All(), 10), std::vector<std::string>{"a1"});
-  EXPECT_NE(Shown("v"), "");
 }
 
 }  // namespace

@@ -204,5 +204,28 @@ TEST_F(ViewUpkeepTest, TellsHowFarViewsAre) {
   EXPECT_GT(figures.at("sonde_view_applied_seconds"), 1'000'000'000);
 }
 
+TEST_F(ViewUpkeepTest, IsAskedBeforeCellsAreCollectedThatAViewOutlives) {
+  ASSERT_EQ(store_.CreateView(
+                "v",
+                "@{outlive_source=true} SELECT CAST(v AS STRING) AS v, COUNT(*) AS n FROM UNPACK((SELECT "
+                "day['v'] AS v FROM t(with_history => TRUE))) GROUP BY v"),
+            absl::OkStatus());
+  ASSERT_TRUE(Await([this] { return IsReady("v"); }));
+  const int64_t expired = clock_.NowMicros() / kViewTestSecond * kViewTestSecond - 2 * kViewTestDay;
+  ASSERT_EQ(store_.Mutate("a", {SetCell{"day", "v", expired, "x"}}), absl::OkStatus());
+  ASSERT_TRUE(Await([this] { return !store_.Shown("v").empty(); }));
+  const std::string shown = store_.Shown("v");
+  ASSERT_EQ(store_.streams.Upkeep(), absl::OkStatus());
+  RowPiece piece;
+  EXPECT_FALSE(*(*engine_->Scan(store_.Table()->id, {RowRange::All()}, {}))->Next(&piece));
+  EXPECT_EQ(*upkeep_->ListKept(*store_.Table(), RowRange::All(), 10), std::vector<std::string>{"a"});
+  EXPECT_EQ(store_.Shown("v"), shown);
+  // While nobody keeps views, nothing is collected.
+  upkeep_.reset();
+  ASSERT_EQ(store_.Mutate("b", {SetCell{"day", "v", expired, "x"}}), absl::OkStatus());
+  EXPECT_TRUE(absl::IsUnavailable(store_.streams.Upkeep()));
+  EXPECT_TRUE(errors_.empty());
+}
+
 }  // namespace
 }  // namespace sonde::sql
