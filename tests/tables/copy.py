@@ -109,6 +109,7 @@ def words(sonde, work, data):
     sonde.refuses(f"--from and --to are the same: '{data}' and projects/sonde/instances/sonde", "--from", data, "--to", data)
     sonde.refuses(f"--from: '{work}/none' is no data directory of Sonde (it has no file FORMAT), no HOST:PORT and no "
                   "hbase://HOST[:PORT]/NAMESPACE", "--from", work / "none", "--to", work / "other")
+    sonde.refuses("--range is 0 bytes; allowed: 1 to 1099511627776", "--from", data, "--to", work / "other", "--range", "0")
     sonde.refuses("the source has no table 'absent'", "absent", "--from", data, "--to", work / "other", status=1)
     sonde.refuses(f"--to-ca-file and --to-key-file are for an endpoint, which '{work}/other' is not", "--from", data, "--to",
                   work / "other", "--to-ca-file", "ca.pem")

@@ -97,6 +97,8 @@ absl::Status SetRange(const std::string& range, CopyOptions* options) {
 }
 
 absl::Status Run(CopyFlags flags) {
+  CopyOptions options;
+  if (absl::Status status = SetRange(flags.range, &options); !status.ok()) return status;
   if (flags.to.project.empty()) flags.to.project = flags.from.project;
   if (flags.to.instance.empty()) flags.to.instance = flags.from.instance;
   if (flags.from_place == flags.to_place && InstanceOf(flags.from) == InstanceOf(flags.to))
@@ -120,11 +122,9 @@ absl::Status Run(CopyFlags flags) {
       OpenPlace("--to", flags.to_place, flags.to, DataDir::kMayBeMade);
   if (!to.ok()) return to.status();
   const Progress progress;
-  CopyOptions options;
   options.on_progress = [&](const std::string& table, const CopiedTable& done) {
     progress.Show(table, done);
   };
-  if (absl::Status status = SetRange(flags.range, &options); !status.ok()) return status;
   const SystemClock clock;
   const absl::StatusOr<std::vector<TableReport>> reports =
       CopyTables(from->get(), to->get(), flags.tables, options, &clock, &*state);
