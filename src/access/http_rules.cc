@@ -94,6 +94,12 @@ constexpr std::array kHttpRules = {
     HttpRule{"GET", "/api/v1/export", Door::kDecided, {kRead}, kSeriesInstance},
     HttpRule{"POST", "/api/v1/export", Door::kDecided, {kRead}, kSeriesInstance},
     HttpRule{"POST", "/api/v1/import", Door::kDecided, {kWrite, kCreate}, kSeriesInstance},
+    HttpRule{"POST", "/api/v1/admin/tsdb/delete_series", Door::kDecided, {kWrite}, kSeriesInstance},
+    HttpRule{"PUT", "/api/v1/admin/tsdb/delete_series", Door::kDecided, {kWrite}, kSeriesInstance},
+    // In front of the rules for all that reads.
+    HttpRule{
+        "POST", "/prometheus/api/v1/admin/tsdb/delete_series", Door::kDecided, {kWrite}, kSeriesInstance},
+    HttpRule{"PUT", "/prometheus/api/v1/admin/tsdb/delete_series", Door::kDecided, {kWrite}, kSeriesInstance},
     HttpRule{"GET", "/prometheus/api/v1/*", Door::kDecided, {kRead}, kSeriesInstance},
     HttpRule{"POST", "/prometheus/api/v1/*", Door::kDecided, {kRead}, kSeriesInstance},
     HttpRule{"GET", "/api/v1/dashboards", Door::kDecided, {kListLogical}, kSeriesInstance},

@@ -21,7 +21,9 @@ using google::bigtable::v2::MutateRowsResponse;
 constexpr size_t kMutationOverheadBytes = 48;
 constexpr size_t kEntryOverheadBytes = 16;
 
-size_t MutationsIn(const RowWrite& row) { return row.cells.size() + row.delete_columns.size(); }
+size_t MutationsIn(const RowWrite& row) {
+  return row.cells.size() + row.delete_columns.size() + row.delete_times.size();
+}
 
 size_t BytesIn(const RowWrite& row) {
   size_t bytes = kEntryOverheadBytes + row.row_key.size();
@@ -30,6 +32,9 @@ size_t BytesIn(const RowWrite& row) {
   }
   for (const auto& [family, qualifier] : row.delete_columns) {
     bytes += kMutationOverheadBytes + family.size() + qualifier.size();
+  }
+  for (const RowWrite::ColumnTimes& times : row.delete_times) {
+    bytes += kMutationOverheadBytes + times.family.size() + times.qualifier.size();
   }
   return bytes;
 }
@@ -51,6 +56,13 @@ void AddEntry(const RowWrite& row, const std::set<std::string>& merged, MutateRo
     auto* mutation = entry->add_mutations()->mutable_delete_from_column();
     mutation->set_family_name(family);
     mutation->set_column_qualifier(qualifier);
+  }
+  for (const RowWrite::ColumnTimes& times : row.delete_times) {
+    auto* mutation = entry->add_mutations()->mutable_delete_from_column();
+    mutation->set_family_name(times.family);
+    mutation->set_column_qualifier(times.qualifier);
+    mutation->mutable_time_range()->set_start_timestamp_micros(times.start_micros);
+    mutation->mutable_time_range()->set_end_timestamp_micros(times.end_micros);
   }
   for (const CellWrite& cell : row.cells) {
     if (!merged.empty() && merged.contains(cell.family)) {

@@ -42,6 +42,14 @@ struct RowWrite {
   std::vector<CellWrite> cells;
   // Columns (family, qualifier) of which all cells are deleted before cells are set.
   std::vector<std::pair<std::string, std::string>> delete_columns;
+  // Cells of a column with timestamps in [start, end), end 0 is infinity, which are deleted before cells are set, too.
+  struct ColumnTimes {
+    std::string family;
+    std::string qualifier;
+    int64_t start_micros = 0;
+    int64_t end_micros = 0;
+  };
+  std::vector<ColumnTimes> delete_times;
 };
 
 struct RowRead {

@@ -121,7 +121,9 @@ absl::StatusOr<std::vector<absl::Status>> LocalTables::MergeRows(const std::stri
   absl::StatusOr<TableSchemaRef> schema = tables_->catalog().Find(NameOf(table));
   if (!schema.ok()) return schema.status();
   size_t mutation_count = 0;
-  for (const RowWrite& row : rows) mutation_count += row.delete_columns.size() + row.cells.size();
+  for (const RowWrite& row : rows) {
+    mutation_count += row.delete_columns.size() + row.delete_times.size() + row.cells.size();
+  }
   std::vector<Mutation> mutations;
   mutations.reserve(mutation_count);  // the requests view it
   std::vector<RowMutations> requests;
@@ -130,6 +132,10 @@ absl::StatusOr<std::vector<absl::Status>> LocalTables::MergeRows(const std::stri
     const size_t first = mutations.size();
     for (const auto& [family, qualifier] : row.delete_columns) {
       mutations.push_back(DeleteFromColumn{family, qualifier, {}});
+    }
+    for (const RowWrite::ColumnTimes& times : row.delete_times) {
+      mutations.push_back(
+          DeleteFromColumn{times.family, times.qualifier, {times.start_micros, times.end_micros}});
     }
     for (const CellWrite& cell : row.cells) {
       if (!merged.empty() && merged.contains(cell.family)) {

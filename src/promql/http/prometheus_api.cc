@@ -38,6 +38,9 @@ void PrometheusApi::AddRoutes(Router* router) const {
       AddRoute(method, prefix + "/parse_query", &PrometheusApi::ParseQuery, router);
       AddRoute(method, prefix + "/labels", &PrometheusApi::LabelNames, router);
     }
+    for (const char* const method : {"POST", "PUT"}) {
+      AddRoute(method, prefix + "/admin/tsdb/delete_series", &PrometheusApi::DeleteSeries, router);
+    }
     AddRoute("POST", prefix + "/series", &PrometheusApi::Series, router);
     AddRoute("GET", prefix + "/label/{name}/values", &PrometheusApi::LabelValues, router);
     AddRoute("GET", prefix + "/metadata", &PrometheusApi::Metadata, router);

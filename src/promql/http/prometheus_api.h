@@ -73,6 +73,9 @@ class PrometheusApi {
   absl::Status TsdbStatus(const HttpRequest& request, const ApiForm& form, HttpResponse* response) const;
   absl::Status Metadata(const HttpRequest& request, const ApiForm& form, HttpResponse* response) const;
 
+  // What changes series (admin_routes.cc).
+  absl::Status DeleteSeries(const HttpRequest& request, const ApiForm& form, HttpResponse* response) const;
+
   // What is always the same (prometheus_api.cc).
   absl::Status Rules(const HttpRequest& request, const ApiForm& form, HttpResponse* response) const;
   absl::Status BuildInfo(const HttpRequest& request, const ApiForm& form, HttpResponse* response) const;

@@ -304,6 +304,42 @@ TEST_F(PrometheusApiTest, SeriesOfMatchersNeedTheRightToRead) {
   EXPECT_TRUE(absl::IsPermissionDenied(api_.AnswerSeriesOfMatchers(request, &response)));
 }
 
+TEST_F(PrometheusApiTest, DeletesSeries) {
+  Write("up,instance=a,job=x", {{1'000, 1}, {2'000, 2}, {3'000, 3}});
+  Write("up,instance=b,job=y", {{1'000, 1}});
+  ASSERT_EQ(fixture_.Call("POST", "/write?precision=s", "cpu,job=x user=1,idle=2 1000\n").code, 204);
+  const auto at = [&](const std::string& query) {
+    return json::parse(Get("query?query=" + query + "&time=3000").body)["data"]["result"].size();
+  };
+  EXPECT_EQ(ErrorOf(Post("admin/tsdb/delete_series", "")), "400 bad_data: no match[] parameter provided");
+  EXPECT_EQ(
+      ErrorOf(Post("admin/tsdb/delete_series", "match%5B%5D=%7Bjob%3D~%22.*%22%7D")),
+      "400 bad_data: invalid parameter \"match[]\": match[] must contain at least one non-empty matcher");
+  EXPECT_EQ(ErrorOf(Post("admin/tsdb/delete_series", "match%5B%5D=up&start=2&end=1")),
+            "400 bad_data: end timestamp must not be before start timestamp");
+  // A part of the time; both ends are in it.
+  EXPECT_EQ(Post("admin/tsdb/delete_series", "match%5B%5D=up&start=1000&end=2000").code, 204);
+  EXPECT_EQ(DataOf(Get("query?query=up[1h]&time=3000")),
+            R"({"result":[{"metric":{"__name__":"up","instance":"a","job":"x"},"values":[[3000,"3"]]}],)"
+            R"("resultType":"matrix"})");
+  // One metric of two in a row.
+  EXPECT_EQ(at("count_over_time(cpu_user[1h])"), 1);
+  EXPECT_EQ(fixture_
+                .Call("PUT",
+                      "/prometheus/api/v1/admin/tsdb/delete_series?match[]=cpu_user&match[]={job=\"x\","
+                      "__name__=\"up\"}")
+                .code,
+            204);
+  EXPECT_EQ(at("count_over_time(cpu_user[1h])"), 0);
+  EXPECT_EQ(at("count_over_time(cpu_idle[1h])"), 1);
+  EXPECT_EQ(at("count_over_time(up[1h])"), 0);
+  // Nothing is deleted where a selector means a declared series.
+  ASSERT_EQ(fixture_.Call("PUT", "/api/v1/series/meters", series::kMeters).code, 200);
+  EXPECT_THAT(ErrorOf(Post("admin/tsdb/delete_series", "match%5B%5D=meters_kwh&match%5B%5D=cpu_idle")),
+              HasSubstr("422 execution: the selector means 'meters_kwh', of a declared series"));
+  EXPECT_EQ(at("count_over_time(cpu_idle[1h])"), 1);
+}
+
 TEST_F(PrometheusApiTest, FormatsAndParses) {
   EXPECT_EQ(DataOf(Get("format_query?query=sum(up)by(job)>1")), R"("sum by (job) (up) > 1")");
   EXPECT_THAT(Get("format_query?query=a>1").body, HasSubstr(R"("a \u003e 1")"));

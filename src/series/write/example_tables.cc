@@ -58,6 +58,14 @@ absl::StatusOr<std::vector<absl::Status>> ExampleTables::MutateRows(const std::s
     }
     Row& row = tables[table].rows[write.row_key];
     for (const auto& column : write.delete_columns) row.erase(column);
+    for (const RowWrite::ColumnTimes& times : write.delete_times) {
+      const auto column = row.find({times.family, times.qualifier});
+      if (column == row.end()) continue;
+      std::erase_if(column->second, [&times](const auto& cell) {
+        return cell.first >= times.start_micros && (times.end_micros == 0 || cell.first < times.end_micros);
+      });
+      if (column->second.empty()) row.erase(column);
+    }
     for (const CellWrite& cell : write.cells) {
       row[{cell.family, cell.qualifier}][cell.timestamp_micros] = cell.value;
     }

@@ -164,13 +164,15 @@ ROUTES = {
     "GET /api/v1/format_query": (EVERYBODY, []), "POST /api/v1/format_query": (EVERYBODY, []), "GET /api/v1/parse_query": (EVERYBODY, []),
     "POST /api/v1/parse_query": (EVERYBODY, []), "GET /api/v1/status/buildinfo": (EVERYBODY, []),
     "GET /api/v1/status/tsdb": (READER, [I]), "GET /api/v1/export": (READER, [I]), "POST /api/v1/export": (READER, [I]),
-    "POST /api/v1/import": (EDITOR, [I]),
+    "POST /api/v1/import": (EDITOR, [I]), "POST /api/v1/admin/tsdb/delete_series": (USER, [I]),
+    "PUT /api/v1/admin/tsdb/delete_series": (USER, [I]), "POST /prometheus/api/v1/admin/tsdb/delete_series": (USER, [I]),
+    "PUT /prometheus/api/v1/admin/tsdb/delete_series": (USER, [I]),
     "GET /prometheus/api/v1/series": (READER, [I]), "POST /prometheus/api/v1/query": (READER, [I]),
     "GET /api/v1/series?match[]=up": (READER, [I]),  # and tables.list, as the same path without match[]
 }
 # What the custom role has: tables.readRows.
 CUSTOM = re.compile(r"Bigtable/(ReadRows|ReadChangeStream|GenerateInitialChangeStreamPartitions)$|/query$|/read$|/rows$|/cell$|/tags/a/values$"
-                    r"|/api/v1/(query_.*|labels|label/.*|metadata|rules|status/tsdb|export)$|(POST|prometheus)\S* ?/api/v1/series$|/prometheus/")
+                    r"|/api/v1/(query_.*|labels|label/.*|metadata|rules|status/tsdb|export)$|(POST|prometheus)\S* ?/api/v1/series$|/prometheus/(?!api/v1/admin/)")
 DENIED = re.compile(r"Access denied\. Missing IAM permission: (bigtable|sonde)\.[A-Za-z]+\.[A-Za-z]+\.")
 UNAUTHENTICATED = "Request had invalid authentication credentials."
 
@@ -358,7 +360,7 @@ def check_words(what, words, name):
 
 def test_the_table_has_every_method_of_the_definitions():
     assert len(METHODS) == 81 + 5 + 1 + 2
-    assert len(ROUTES) == 73
+    assert len(ROUTES) == 77
 
 
 def test_every_call_is_decided_as_the_table_says(matrix):

@@ -1,0 +1,43 @@
+// Deletes samples of the metrics that a selector of Prometheus' means, some rows at a time.
+//
+// Only open series: a declared one has derived tables, which would have to follow (roll-ups, orders, newest values).
+//
+// Threads: the functions may be called at once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "model/table_access.h"
+#include "promql/syntax/matcher.h"
+#include "rows/work_check.h"
+#include "series/known/declarations.h"
+
+namespace sonde::series {
+
+struct MetricDelete {
+  std::vector<std::vector<promql::Matcher>> sets;  // series that fulfil all matchers of one of them
+  int64_t start_millis = 0;
+  int64_t end_millis = 0;  // included
+  rows::Interrupted interrupted;
+  // Told of each entity behind its last row from which something was deleted: what keeps facts about entities looks there whether
+  // the entity has rows still.  `labels`: the values of series.labels, "" where it has none.  May be null.
+  std::function<absl::Status(const KnownSeries& series, const std::vector<std::string>& labels)> deleted;
+};
+
+struct DeletedCounts {
+  int64_t entities = 0;  // of which there were samples in the time, once for each set that means them
+  int64_t rows = 0;
+};
+
+// The memory that it takes does not depend on how much is deleted; when it ends with an error, what came before is deleted, and it can be
+// called again.  UNIMPLEMENTED: a selector means a metric of a declared series; nothing is deleted then.  INVALID_ARGUMENT: a
+// pattern that RunQuery refuses.  Else the errors of `interrupted`, of `deleted` and of the tables.
+absl::StatusOr<DeletedCounts> DeleteMetrics(const std::vector<KnownSeriesRef>& known,
+                                            const MetricDelete& what, TableAccess* tables);
+
+}  // namespace sonde::series
