@@ -31,7 +31,8 @@ constexpr char kOpenSeriesTable[] = "timeseries";
 constexpr char kNameLabel[] = "__name__";
 // The field that is the metric of the series' own name.
 constexpr char kMetricField[] = "value";
-// A field whose points are times at which Prometheus has said that this metric has ended; it is no metric.
+// A field whose points are values of the metric that no field of numbers holds (metric/metric_mark.h), such as that by which Prometheus
+// says that it has ended; it is no metric.
 constexpr char kStaleField[] = "__stale__";
 
 struct KnownSeries {
