@@ -56,7 +56,7 @@ class Course {
   bool RunTo(uint64_t call) {
     Open();
     store_->CreateTable();
-    for (int view = 0; view < 2; ++view) CreateView(view);
+    for (int view = 0; view < 2; ++view) EXPECT_EQ(CreateView(view), absl::OkStatus());
     EXPECT_EQ(CreateOutliving(), absl::OkStatus());
     MakeKeepers();
     EXPECT_EQ(keepers_->CatchUp(), absl::OkStatus());

@@ -25,7 +25,9 @@ namespace sonde::sql {
 
 absl::StatusOr<OperatorPtr> BuildOperators(const QueryScope* scope, const Plan& plan) {
   CellSelection selection;
-  if (plan.kind == Plan::Kind::kUnpack && FitsNumberUnpack(plan, *scope->evaluation(), &selection)) {
+  // The numbers of cells come without the times that are wanted of a row.
+  const bool gives_all = scope->state->unpacked_times == nullptr;
+  if (plan.kind == Plan::Kind::kUnpack && gives_all && FitsNumberUnpack(plan, *scope->evaluation(), &selection)) {
     return MakeNumberUnpack(scope, plan, selection);
   }
   if (plan.kind == Plan::Kind::kLimit) {

@@ -64,7 +64,7 @@ class OutlivingHistory {
     EXPECT_EQ(store_->CreateView("v", std::string(of().hints) + of().query + kGroupBy[definition_]),
               absl::OkStatus());
     Restart();
-    EXPECT_EQ(keepers_->CatchUp(), absl::OkStatus());
+    CatchUp();
   }
 
   void Run(int operations) {
@@ -134,6 +134,17 @@ class OutlivingHistory {
     ASSERT_EQ(for_ever_.tables.DropRowRange(*for_ever_.Table(), range), absl::OkStatus());
   }
 
+  // A view that is a day behind does not learn of deletions meanwhile, as the log no longer has them.
+  void Wait(int64_t micros) {
+    if (clock_.NowMicros() + micros - caught_up_micros_ > kViewTestDay * 5 / 6) CatchUp();
+    clock_.Advance(micros);
+  }
+
+  void CatchUp() {
+    ASSERT_EQ(keepers_->CatchUp(), absl::OkStatus());
+    caught_up_micros_ = clock_.NowMicros();
+  }
+
   // The process is killed while it keeps the view, or while it collects.
   void Die() {
     engine_.DieAfter(1 + Below(30));
@@ -151,8 +162,7 @@ class OutlivingHistory {
         return Drop();
       case 1:
       case 2:
-        clock_.Advance(static_cast<int64_t>(Below(43'200)) * kViewTestSecond);
-        return;
+        return Wait(static_cast<int64_t>(Below(43'200)) * kViewTestSecond);
       case 3:
       case 4:
         ASSERT_EQ(store_->streams.Upkeep(), absl::OkStatus());
@@ -174,10 +184,10 @@ class OutlivingHistory {
 
   void Compare() {
     clock_.Advance(3'600 * kViewTestSecond);  // a sweep is due
-    ASSERT_EQ(keepers_->CatchUp(), absl::OkStatus());
+    CatchUp();
     if (Below(2) == 0) {
       ASSERT_EQ(store_->streams.Upkeep(), absl::OkStatus());
-      ASSERT_EQ(keepers_->CatchUp(), absl::OkStatus());
+      CatchUp();
     }
     std::string condition = of().condition;
     if (const size_t place = condition.find("{}"); place != std::string::npos)
@@ -196,6 +206,7 @@ class OutlivingHistory {
   ViewKeeperOptions options_;
   uint64_t rows_ = 0;
   int64_t newest_ = 0;
+  int64_t caught_up_micros_ = 0;
   std::unique_ptr<ViewStore> store_;
   std::unique_ptr<ViewKeepers> keepers_;
 };

@@ -28,7 +28,7 @@ export function linesOfMatrix(matrix: Matrix, linesMax: number): { lines: Points
   const all = matrix.result.map(({ metric, values }): PointsLine => {
     const label = nameOf(metric);
     const points = new Map(values.map(([time, text]): [number, number] => [time, Number(text)]).filter(([, value]) => Number.isFinite(value)));
-    return { label, tags: label, column: "value", points, most: [...points.values()].reduce((most, value) => Math.max(most, value), -Infinity) };
+    return { label, tags: label, column: "value", unit: "", points, most: [...points.values()].reduce((most, value) => Math.max(most, value), -Infinity) };
   });
   const shown = all.length <= linesMax ? all : all.map((line, at) => ({ line, at })).sort((a, b) => b.line.most - a.line.most).slice(0, linesMax)
     .sort((a, b) => a.at - b.at).map(({ line }) => line);

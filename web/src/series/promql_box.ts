@@ -49,7 +49,7 @@ export function promqlBox(parameters: URLSearchParams, signal: AbortSignal, leav
     plot = chart(place, times, lines.map((line, index) => ({ label: line.label, colour: colours[index], values: times.map((time) => line.points.get(time) ?? null) })),
       { height: 340, text: number, legend: false, zoom: (begin, end) => { view = { from: begin, to: Math.max(end, begin + 2) }; void run("step"); },
         reset: () => { view = undefined; void run("step"); }, shown: { from, to } });
-    show(lines_place, legend(lines, colours, number, (index, is_shown) => plot?.setSeries(index + 1, { show: is_shown })));
+    show(lines_place, legend(lines, colours, (_, value) => number(value), (index, is_shown) => plot?.setSeries(index + 1, { show: is_shown })));
   };
 
   const run = async (how: "step" | "replace" = "step") => {
