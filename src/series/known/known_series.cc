@@ -156,28 +156,39 @@ bool AppendLabelsText(const KnownSeries& series,
   return true;
 }
 
-absl::Status ParseLabelsText(const KnownSeries& series, std::string_view text,
-                             std::vector<std::string>* values) {
-  values->resize(series.labels.size());
-  for (std::string& value : *values) value.clear();
+absl::Status ParseLabelPairs(std::string_view text,
+                             std::vector<std::pair<std::string, std::string>>* labels) {
+  labels->clear();
   if (text == kNoLabelsText) return absl::OkStatus();
-  size_t at = 0;
   while (!text.empty()) {
     const size_t equals = text.find('=');
     const size_t end = std::min(text.find(',', std::min(equals, text.size())), text.size());
     if (equals == std::string_view::npos)
       return absl::DataLossError(fmt::format("'{}' is no label", Printable(text)));
-    const absl::StatusOr<std::string> name = Unescaped(text.substr(0, equals));
+    absl::StatusOr<std::string> name = Unescaped(text.substr(0, equals));
     absl::StatusOr<std::string> value = Unescaped(text.substr(equals + 1, end - equals - 1));
     if (!name.ok()) return name.status();
     if (!value.ok()) return value.status();
-    while (at < series.labels.size() && series.labels[at] != *name) ++at;
+    labels->emplace_back(*std::move(name), *std::move(value));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParseLabelsText(const KnownSeries& series, std::string_view text,
+                             std::vector<std::string>* values) {
+  values->resize(series.labels.size());
+  for (std::string& value : *values) value.clear();
+  std::vector<std::pair<std::string, std::string>> labels;
+  if (absl::Status status = ParseLabelPairs(text, &labels); !status.ok()) return status;
+  size_t at = 0;
+  for (auto& [name, value] : labels) {
+    while (at < series.labels.size() && series.labels[at] != name) ++at;
     if (at == series.labels.size()) {
       return absl::DataLossError(fmt::format("'{}' is no label of series '{}', or not in its order",
-                                             Printable(*name), Printable(series.schema.name)));
+                                             Printable(name), Printable(series.schema.name)));
     }
-    (*values)[at++] = *std::move(value);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    (*values)[at++] = std::move(value);
   }
   return absl::OkStatus();
 }

@@ -67,6 +67,8 @@ constexpr char kNoLabelsText[] = ",";  // a tag is never empty
 bool AppendLabelsText(const KnownSeries& series,
                       const std::vector<std::pair<std::string_view, std::string_view>>& labels,
                       std::string* out);
+// The labels that are there, in the order of the text.  DATA_LOSS: AppendLabelsText never writes this.
+absl::Status ParseLabelPairs(std::string_view text, std::vector<std::pair<std::string, std::string>>* labels);
 // The values of the known labels, "" for absent ones.  DATA_LOSS: AppendLabelsText never writes this.
 absl::Status ParseLabelsText(const KnownSeries& series, std::string_view text,
                              std::vector<std::string>* values);

@@ -1,0 +1,143 @@
+// Keeps the index of open series in step with their points: before a point is written, its entity, its day and its fields
+// are in the index.
+//
+// So a reader that looks into the index finds each acknowledged point by each of its labels, whenever a process died.  A
+// point whose request was not acknowledged may leave an entity, a day or a field without it.
+//
+// An entity gets the next position in a block of this writer's; blocks have names that no other writer has, so that several
+// servers write one index without asking each other.  Where they register the same entity, it is there twice, which readers
+// do not mind.  What is known already costs a look into memory, without a lock that writers hold while they write.
+//
+// Requests that bring something new wait for each other: one of them writes for all that wait, as one request.
+//
+// Threads: all functions may be called at once.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "base/clock.h"
+#include "model/table_access.h"
+#include "series/index/entity_hash.h"
+#include "series/index/index_table.h"
+#include "series/index/position_set.h"
+#include "series/known/known_series.h"
+
+namespace sonde::series {
+
+// Points of one entity that are about to be written.
+struct EntityUse {
+  const KnownSeriesRef* series = nullptr;   // an open one, which has the fields and labels
+  std::string_view text;                    // the labels as keys have them
+  absl::InlinedVector<int32_t, 2> days;     // since 1970, each once
+  absl::InlinedVector<uint64_t, 1> fields;  // bit I of word W: field 64 W + I of the series
+};
+
+struct IndexWriterSettings {
+  // Of the memory that knows entities; what is over it is forgotten, and read again when its points come.
+  size_t known_bytes_max = size_t{128} << 20;
+  // Several servers write the same store: then nobody goes on with a block of another one.
+  bool is_shared = false;
+};
+
+class IndexWriter {
+ public:
+  // Both must outlive this.
+  IndexWriter(TableAccess* tables, const Clock* clock, IndexWriterSettings settings = {});
+  ~IndexWriter();
+
+  // Returns when the index has all of these, as durable as the store makes it.  Errors: those of the tables; the points
+  // must not be written then.
+  absl::Status Register(absl::Span<const EntityUse> uses);
+
+  // Work in the background, for one thread: seals the tails of blocks, and folds sets of many cells.  Errors: those of the
+  // tables; what was not done is done later.
+  absl::Status KeepUp();
+
+  // Of a series.  One with more is not indexed any more: scans answer.
+  size_t entities_max() const;
+
+ private:
+  struct SeriesState;
+  struct Request;
+  struct Staged;
+
+  static bool IsKnown(const SeriesState& state, const EntityUse& use, EntityHash hash);
+
+  absl::Status Process(const std::vector<Request*>& requests) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  absl::Status StageAll(const std::vector<Request*>& requests, Staged* staged)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  absl::Status Stage(const EntityUse& use, Staged* staged) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  // Adds to `staged` that the entity at `place` is to be in a set that is not known to have it.
+  absl::Status StageSets(const EntityUse& use, uint32_t place, Staged* staged)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  absl::StatusOr<SeriesState*> FindOrLoad(const KnownSeriesRef& series)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  absl::Status Load(SeriesState* state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  absl::Status LoadEntities(const IndexDirectory& directory, SeriesState* state)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  // The sets of this key, as the table has them, by block.
+  absl::StatusOr<std::vector<PositionSet>> LoadSets(const SeriesState& state, const std::string& set_key)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  absl::Status Commit(const Staged& staged) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  void Take(Staged* staged) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  void ForgetAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  // The series that `staged` is about; its pointers to them are void then.
+  void Forget(const Staged& staged) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  // Keeps to known_bytes_max, by series that `staged` is not about.
+  void ForgetSome(const Staged& staged) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  void NoteSetCell(const std::string& row_key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  // The name of a block that nobody has.
+  std::string NewBlock() ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  std::string NewColumn();
+  int64_t Now() const;
+
+  absl::Status SealSeries(const KnownSeriesRef& series) ABSL_EXCLUSIVE_LOCKS_REQUIRED(sealing_);
+  absl::Status FoldSet(const std::string& row_key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(sealing_);
+
+  TableAccess* const tables_;
+  const Clock* const clock_;
+  const IndexWriterSettings settings_;
+  const EntityHasher hasher_;
+  const std::string writer_;  // a name that no other one has
+  std::atomic<uint64_t> next_column_ = 0;
+
+  absl::Mutex queue_mutex_;
+  std::vector<Request*> queue_ ABSL_GUARDED_BY(queue_mutex_);
+
+  // Held by the one that registers for all.  Nobody else changes what mutex_ guards; it holds both to do so.
+  absl::Mutex registering_;
+  bool has_table_ ABSL_GUARDED_BY(registering_) = false;
+  int64_t last_block_micros_ ABSL_GUARDED_BY(registering_) = 0;
+  // Series whose blocks are not gone on with: a write of this process may have failed, and come to be all the same.
+  absl::flat_hash_set<std::string> loaded_before_ ABSL_GUARDED_BY(registering_);
+  // Rows of sets, and the cells that were written to them since they were folded.
+  absl::flat_hash_map<std::string, int> cells_of_set_ ABSL_GUARDED_BY(registering_);
+  size_t known_bytes_ ABSL_GUARDED_BY(registering_) = 0;
+
+  absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(registering_);
+  absl::flat_hash_map<std::string, std::unique_ptr<SeriesState>> states_ ABSL_GUARDED_BY(mutex_);
+
+  absl::Mutex sealing_;
+  absl::Mutex upkeep_mutex_;
+  // Series whose tails are to be sealed, and rows of sets that are to be folded.
+  absl::flat_hash_map<std::string, KnownSeriesRef> to_seal_ ABSL_GUARDED_BY(upkeep_mutex_);
+  absl::flat_hash_set<std::string> to_fold_ ABSL_GUARDED_BY(upkeep_mutex_);
+  absl::flat_hash_set<std::string> own_blocks_ ABSL_GUARDED_BY(upkeep_mutex_);
+};
+
+}  // namespace sonde::series
