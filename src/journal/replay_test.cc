@@ -347,8 +347,9 @@ class ReplayTest : public testing::Test {
 
 TEST_F(ReplayTest, EveryMomentOfARandomHistoryComesBack) {
   const size_t commits = SizeOf("SONDE_JOURNAL_COMMITS", 1'500), moments = SizeOf("SONDE_JOURNAL_MOMENTS", 8);
-  const size_t commits_a_copy = std::min<size_t>(commits / 4, 20'000);  // so that a large history takes minutes
-  std::set<size_t> chosen;  // the steps whose moments are restored
+  const size_t commits_a_copy =
+      std::min<size_t>(commits / 4, 20'000);  // so that a large history takes minutes
+  std::set<size_t> chosen;                    // the steps whose moments are restored
   while (chosen.size() < moments) chosen.insert(commits / 10 + Random(commits - commits / 10));
   std::map<int64_t, std::string> expected;
   Copy();

@@ -179,8 +179,8 @@ absl::Status Evaluator::DoWindows(const RangeCall& range_call, std::span<SampleS
       }
       call.parameters.clear();
       for (const Row& parameter : range_call.parameters) call.parameters.push_back(parameter.values[step]);
-      const Window window{
-          &series.times[begin], &series.values[begin], end - begin, TimeOf(step), from, to, range_seconds};
+      const Window window{&series.times[begin], &series.values[begin], end - begin, TimeOf(step), from, to,
+                          range_seconds};
       const std::optional<double> value = range_call.function(window, &call);
       if (!call.status.ok()) return call.status;
       if (value) row.Set(step, *value);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "base/format.h"
 #include "promql/http/api_answer.h"
 #include "promql/http/prometheus_api.h"
 #include "promql/http/series_counts.h"

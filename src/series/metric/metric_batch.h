@@ -8,7 +8,7 @@
 
 #include "promql/evaluate/labels.h"
 #include "rows/batch.h"
-#include "series/metric/metric_reader.h"
+#include "series/metric/metric_read.h"
 #include "series/metric/metric_scan.h"
 
 namespace sonde::series {

@@ -27,7 +27,8 @@ absl::StatusOr<OperatorPtr> BuildOperators(const QueryScope* scope, const Plan& 
   CellSelection selection;
   // The numbers of cells come without the times that are wanted of a row.
   const bool gives_all = scope->state->unpacked_times == nullptr;
-  if (plan.kind == Plan::Kind::kUnpack && gives_all && FitsNumberUnpack(plan, *scope->evaluation(), &selection)) {
+  if (plan.kind == Plan::Kind::kUnpack && gives_all &&
+      FitsNumberUnpack(plan, *scope->evaluation(), &selection)) {
     return MakeNumberUnpack(scope, plan, selection);
   }
   if (plan.kind == Plan::Kind::kLimit) {
