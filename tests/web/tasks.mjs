@@ -116,7 +116,10 @@ task("2. which key is hot, and who writes it?", async () => {
   await card.waitFor();
   await picture("hot-key");
   const row = await writers.locator("li >> nth=0").innerText();
-  assert.match(row, /^sensor-gateway\/2\.1 at 127\.0\.0\.1 POST \/write, about 1,200 calls in 10 min$/);
+  const told = /^sensor-gateway\/2\.1 at 127\.0\.0\.1 POST \/write, about ([\d,]+) calls in 10 min$/.exec(row);
+  assert.ok(told, row);
+  // There were 1,200; beyond 256 a second the server counts samples.
+  assert.ok(Math.abs(Number(told[1].replace(",", "")) - 1_200) <= 120, row);
   return `u007, by ${row}`;
 });
 
