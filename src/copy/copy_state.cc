@@ -44,7 +44,7 @@ absl::Status CopyState::Read() {
   };
   try {
     const nlohmann::json json = nlohmann::json::parse(stream);
-    if (json.at("sonde_copy").get<int>() != kVersion) return is_no_state();
+    if (json.at("copy_version").get<int>() != kVersion) return is_no_state();
     const auto from = json.at("from").get<std::string>();
     const auto to = json.at("to").get<std::string>();
     if (from != from_ || to != to_) {
@@ -68,7 +68,7 @@ absl::Status CopyState::Save() const {
                  {"cells", table.cells},
                  {"bytes", table.bytes}};
   }
-  const nlohmann::json json = {{"sonde_copy", kVersion}, {"from", from_}, {"to", to_}, {"tables", all}};
+  const nlohmann::json json = {{"copy_version", kVersion}, {"from", from_}, {"to", to_}, {"tables", all}};
   const std::string next = file_ + ".next";
   std::ofstream stream(next, std::ios::trunc);
   stream << json.dump() << "\n";

@@ -1,6 +1,6 @@
 // How far a copy is, table by table, kept in a file: what a copy that was broken off goes on from.
 //
-// The file is JSON: {"sonde_copy": 1, "from": PLACE, "to": PLACE, "tables": {NAME: {"next_key": HEX, "is_done": false, "rows": 1,
+// The file is JSON: {"copy_version": 1, "from": PLACE, "to": PLACE, "tables": {NAME: {"next_key": HEX, "is_done": false, "rows": 1,
 // "cells": 2, "bytes": 3}}}.  Not for several threads.
 #pragma once
 

@@ -228,7 +228,7 @@ TEST_F(CopyTablesTest, GoesOnWhereItWasBrokenOff) {
   to_.fails = nullptr;
   ASSERT_TRUE(to_.DropTable("t").ok());
   EXPECT_THAT(std::string(Copy().status().message()), HasSubstr("but the target has no such table"));
-  std::ofstream(file, std::ios::trunc) << "{\"sonde_copy\": 2}";
+  std::ofstream(file, std::ios::trunc) << "{\"copy_version\": 2}";
   EXPECT_EQ(CopyState::Open(file, "a", "b").status(),
             absl::InvalidArgumentError(fmt::format("--resume '{}': not a file that a copy has left", file)));
   state_.Remove();

@@ -18,7 +18,7 @@ export const callerText = (caller: Caller): string => [caller.principal, caller.
 export const askCallers = async (signal?: AbortSignal): Promise<{ minutes: number; callers: Caller[]; left_out: number }> => get("/api/v1/callers", { limit: 1000 }, signal);
 
 export function callersTable(callers: Caller[], minutes: number): HTMLElement {
-  return h("div", { class: "scroll" }, h("table", { class: "data" },
+  return h("div", { class: "scroll", tabindex: "0" }, h("table", { class: "data" },
     h("thead", {}, h("tr", {}, ["Program", "Client", "Calls", "Resource", "Times", "Last"].map((one) => h("th", { class: one === "Times" && "number" }, one)))),
     h("tbody", {}, callers.map((one) => h("tr", {},
       h("th", { scope: "row", title: one.agent }, [one.principal, one.agent || "(no name)"].filter((part) => part).join(" · ")), h("td", {}, one.client || "several"), h("td", {}, one.method),

@@ -32,7 +32,7 @@ export function runningCard(): { element: HTMLElement; leave: () => void } {
       if (text === shown) return;
       shown = text;
       show(rows, calls.length === 0 ? h("p", { class: "muted" }, "Nothing is under way.")
-        : h("div", { class: "scroll" }, h("table", { class: "data" },
+        : h("div", { class: "scroll", tabindex: "0" }, h("table", { class: "data" },
           h("thead", {}, h("tr", {}, h("th", {}, "Method"), h("th", {}, "Resource"), h("th", {}, "Asked by"), h("th", { class: "number" }, "For"), h("th", {}, "End it"))),
           h("tbody", {}, calls.map((call) => h("tr", {},
             h("th", { scope: "row" }, call.method), h("td", { title: call.resource }, idOf(call.resource)), h("td", {}, who(call)),
@@ -62,7 +62,7 @@ export function errorsCard(): { element: HTMLElement; leave: () => void } {
       if (text === shown) return;
       shown = text;
       show(rows, errors.length === 0 ? empty("None", "No request has failed since the server started.")
-        : h("div", { class: "scroll" }, h("table", { class: "data" },
+        : h("div", { class: "scroll", tabindex: "0" }, h("table", { class: "data" },
           h("thead", {}, h("tr", {}, ["Last", "Method", "Status", "Message", "Times", "Asked by"].map((one) => h("th", { class: one === "Times" && "number" }, one)))),
           h("tbody", {}, errors.map((one) => h("tr", {},
             h("td", { class: "time" }, clock(Date.parse(one.time) / 1000)), h("td", { title: one.resource }, one.method), h("td", { class: "bad" }, one.status),
@@ -96,7 +96,7 @@ export function slowestCard(): { element: HTMLElement; leave: () => void } {
       if (told === shown) return;
       shown = told;
       show(rows, slowest.length === 0 ? empty("None", "No request was among the slowest of its minute yet.")
-        : h("div", { class: "scroll" }, h("table", { class: "data" },
+        : h("div", { class: "scroll", tabindex: "0" }, h("table", { class: "data" },
           h("thead", {}, h("tr", {}, ["Method", "Resource", "Took", "Waited", "Rows seen", "Rows", "Answer", "Status", "Asked by", "Ended"].map((one, at) => h("th", { class: at > 1 && at < 7 && "number" }, one)))),
           h("tbody", {}, slowest.map((one) => h("tr", {},
             h("th", { scope: "row", title: [`request ${one.request}`, one.filter && `filter ${one.filter}`].filter((part) => part).join("\n") }, one.method), h("td", { title: one.resource }, idOf(one.resource)),
