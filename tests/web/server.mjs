@@ -35,7 +35,8 @@ export const launchBrowser = () => chromium.launch({ executablePath: "/usr/bin/c
 // The errors that a page tells its console, as they come.
 export function consoleOf(page) {
   const problems = [];
-  page.on("console", (message) => { if (message.type() === "error") problems.push(`${message.text()} ${message.location().url}`); });
+  // Between two pages there is an empty one, which is none of Sonde's.
+  page.on("console", (message) => { if (message.type() === "error" && message.location().url !== "about:blank") problems.push(`${message.text()} ${message.location().url}`); });
   page.on("pageerror", (error) => problems.push(String(error)));
   return problems;
 }

@@ -26,6 +26,7 @@ namespace sonde {
 struct HttpRequest {
   std::string method;                             // GET, POST, ...; a HEAD comes as GET
   std::string path;                               // decoded
+  std::string target_path;                        // as it came, with %XX: a %2F separates nothing
   std::map<std::string, std::string> parts;       // what stood for the {names} of the route's path
   std::multimap<std::string, std::string> query;  // what follows the '?', decoded
   std::map<std::string, std::string> headers;  // names in lower case; repeated ones are a list, with commas

@@ -200,7 +200,7 @@ struct HttpServer::Parts {
           fmt::format("The path has {} bytes; at most {} are allowed", request.path.size(), kPathBytesMax));
       return true;
     }
-    *match = router.Find(request.method, request.path);
+    *match = router.Find(request.method, request.target_path);
     if (door != nullptr) {
       if (std::optional<HttpResponse> refusal = door->Refuse(asked, *match); refusal.has_value()) {
         *response = *std::move(refusal);
@@ -358,7 +358,7 @@ struct HttpServer::Parts {
   // An answer that is made as it is sent has ended only now.
   void Count(const HttpRequest& request, const Answered& answered) const {
     if (requests == nullptr) return;
-    const Router::Match match = router.Find(request.method, request.path);
+    const Router::Match match = router.Find(request.method, request.target_path);
     if (match.route != nullptr && !match.route->is_counted) return;
     const std::string name = match.route == nullptr ? "other paths" : NameOf(*match.route);
     const absl::StatusCode code = CodeOfHttp(answered.http_code);
@@ -397,7 +397,7 @@ struct HttpServer::Parts {
   }
 
   bool IsForWatchers(const HttpRequest& request) const {
-    const Router::Match match = router.Find(request.method, request.path);
+    const Router::Match match = router.Find(request.method, request.target_path);
     return match.route != nullptr && match.route->is_for_watchers;
   }
 

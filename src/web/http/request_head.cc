@@ -65,8 +65,9 @@ absl::Status ReadFirstLine(std::string_view line, RequestHead* head, std::string
   } else if (!target.starts_with('/') && target != "*") {
     return NoRequest("the target is", target);
   }
-  request.path = DecodePath(target.substr(0, target.find_first_of("?#")));
-  if (request.path.empty()) request.path = "/";
+  request.target_path = target.substr(0, target.find_first_of("?#"));
+  if (request.target_path.empty()) request.target_path = "/";
+  request.path = DecodePath(request.target_path);
   request.query = ParseQueryOfTarget(target);
   return absl::OkStatus();
 }

@@ -32,6 +32,7 @@ TEST(RequestHead, ReadsWhatARequestSays) {
   ASSERT_TRUE(head.ok()) << head.status();
   EXPECT_EQ(head->request.method, "POST");
   EXPECT_EQ(head->request.path, "/a b/c");
+  EXPECT_EQ(head->request.target_path, "/a%20b/c");
   EXPECT_EQ(head->request.Query("y"), "/");
   EXPECT_EQ(head->request.Header("host"), "localhost:80");
   EXPECT_EQ(head->request.Header("x-empty"), "");

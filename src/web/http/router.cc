@@ -22,7 +22,7 @@ std::optional<std::map<std::string, std::string>> MatchPath(std::string_view pat
   while (!pattern.empty()) {
     const std::string_view wanted = TakeSegment(&pattern);
     if (wanted.starts_with('{') && wanted.ends_with("...}")) {
-      parts[std::string(wanted.substr(1, wanted.size() - 5))] = path;
+      parts[std::string(wanted.substr(1, wanted.size() - 5))] = DecodePath(path);
       path = {};
       takes_rest = true;
       break;
@@ -31,8 +31,8 @@ std::optional<std::map<std::string, std::string>> MatchPath(std::string_view pat
     const std::string_view found = TakeSegment(&path);
     if (wanted.starts_with('{') && wanted.ends_with('}')) {
       if (found.empty()) return std::nullopt;
-      parts[std::string(wanted.substr(1, wanted.size() - 2))] = found;
-    } else if (wanted != found) {
+      parts[std::string(wanted.substr(1, wanted.size() - 2))] = DecodePath(found);
+    } else if (wanted != DecodePath(found)) {
       return std::nullopt;
     }
   }
@@ -44,10 +44,10 @@ std::optional<std::map<std::string, std::string>> MatchPath(std::string_view pat
 
 void Router::Add(Route route) { routes_.push_back(std::move(route)); }
 
-Router::Match Router::Find(std::string_view method, std::string_view path) const {
+Router::Match Router::Find(std::string_view method, std::string_view target_path) const {
   Match match;
   for (const Route& route : routes_) {
-    auto parts = MatchPath(route.path, path);
+    auto parts = MatchPath(route.path, target_path);
     if (!parts.has_value()) continue;
     if (route.method == method) return {&route, *std::move(parts), {}};
     match.allowed_methods.push_back(route.method);

@@ -47,7 +47,8 @@ class Router {
     std::map<std::string, std::string> parts;  // of the path
     std::vector<std::string> allowed_methods;  // at this path, when there is no route
   };
-  Match Find(std::string_view method, std::string_view path) const;
+  // `target_path`: as the target has it.  Segments are decoded once they are told apart, so that a name may have any sign.
+  Match Find(std::string_view method, std::string_view target_path) const;
 
  private:
   std::vector<Route> routes_;

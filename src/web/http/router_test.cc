@@ -38,6 +38,14 @@ TEST(Router, FindsByMethodAndPath) {
   EXPECT_THAT(router.Find("GET", "/assets/a/b.js").parts, ElementsAre(Pair("file", "a/b.js")));
 }
 
+TEST(Router, ANameMayHaveAnySign) {
+  const Router router = Example();
+  EXPECT_THAT(router.Find("GET", "/api/v1/tables/%3C%2Fb%3E%20%252F/rows").parts,
+              ElementsAre(Pair("table", "</b> %2F")));
+  EXPECT_EQ(PathOf(router.Find("GET", "/%68ealthz")), "/healthz");
+  EXPECT_EQ(PathOf(router.Find("GET", "/api%2Fv1/tables/a/rows")), "none");
+}
+
 TEST(Router, FindsNothingElse) {
   const Router router = Example();
   for (const std::string path : {"", "//", "/health", "/healthz/", "/api/v1/tables//rows",
