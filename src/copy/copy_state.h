@@ -17,7 +17,7 @@ namespace sonde {
 struct CopiedTable {
   std::string next_key;  // all rows before it are copied, and were compared
   bool is_done = false;  // so are all others
-  // What was copied.
+  // The counts of the rows before it.
   int64_t rows = 0;
   int64_t cells = 0;
   int64_t bytes = 0;  // of keys, names and values

@@ -5,7 +5,6 @@
 // SONDE_VIEW_HISTORIES=10000 runs the large size (scripts/nightly); SONDE_VIEW_SEED the first seed.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iterator>
 #include <random>
 
@@ -14,11 +13,6 @@
 
 namespace sonde::sql {
 namespace {
-
-int NumberFromEnvironment(const char* name, int otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::atoi(text);
-}
 
 struct Definition {
   const char* hints;
@@ -212,13 +206,7 @@ class OutlivingHistory {
 };
 
 TEST(OutlivingHistoryTest, ViewsComeToWhatTheirQueriesGiveOfATableThatForgetsNothing) {
-  const int histories = NumberFromEnvironment("SONDE_VIEW_HISTORIES", 100);
-  const int first = NumberFromEnvironment("SONDE_VIEW_SEED", 1);
-  for (int seed = first; seed < first + histories; ++seed) {
-    SCOPED_TRACE(testing::Message() << "SONDE_VIEW_SEED=" << seed << " SONDE_VIEW_HISTORIES=1");
-    OutlivingHistory(static_cast<uint64_t>(seed)).Run(80);
-    if (HasFailure()) return;
-  }
+  RunViewHistories<OutlivingHistory>(100);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 // SONDE_VIEW_HISTORIES=10000 runs the large size (scripts/nightly); SONDE_VIEW_SEED the first seed.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <deque>
 #include <iterator>
 #include <random>
@@ -13,11 +12,6 @@
 
 namespace sonde::sql {
 namespace {
-
-int NumberFromEnvironment(const char* name, int otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::atoi(text);
-}
 
 // The cells of a row are keys of groups (k), numbers (v, some of them none), and times.
 constexpr const char* kQueries[] = {
@@ -212,15 +206,7 @@ class History {
   std::unique_ptr<ViewKeepers> keepers_;
 };
 
-TEST(ViewHistoryTest, ViewsComeToWhatTheirQueriesGive) {
-  const int histories = NumberFromEnvironment("SONDE_VIEW_HISTORIES", 150);
-  const int first = NumberFromEnvironment("SONDE_VIEW_SEED", 1);
-  for (int seed = first; seed < first + histories; ++seed) {
-    SCOPED_TRACE(testing::Message() << "SONDE_VIEW_SEED=" << seed << " SONDE_VIEW_HISTORIES=1");
-    History(static_cast<uint64_t>(seed)).Run(80);
-    if (HasFailure()) return;
-  }
-}
+TEST(ViewHistoryTest, ViewsComeToWhatTheirQueriesGive) { RunViewHistories<History>(150); }
 
 }  // namespace
 }  // namespace sonde::sql

@@ -33,6 +33,23 @@ inline constexpr int64_t kViewTestDay = 86'400 * kViewTestSecond;
 inline constexpr int64_t kViewTestStart = 1'600'000'000 * kViewTestSecond;
 inline constexpr char kViewTestInstance[] = "projects/p/instances/i";
 
+// Runs `usual` random histories, each of a seed and with 80 operations, until one fails.  SONDE_VIEW_HISTORIES says how many
+// instead, SONDE_VIEW_SEED the first seed.
+template <typename History>
+void RunViewHistories(int usual) {
+  const auto number = [](const char* name, int otherwise) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? otherwise : std::atoi(text);
+  };
+  const int histories = number("SONDE_VIEW_HISTORIES", usual);
+  const int first = number("SONDE_VIEW_SEED", 1);
+  for (int seed = first; seed < first + histories; ++seed) {
+    SCOPED_TRACE(testing::Message() << "SONDE_VIEW_SEED=" << seed << " SONDE_VIEW_HISTORIES=1");
+    History(static_cast<uint64_t>(seed)).Run(80);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
 inline absl::Status MayReadAll(std::string_view /*table_name*/) { return absl::OkStatus(); }
 
 // An engine with a catalog and tables over it, as a server has them.
