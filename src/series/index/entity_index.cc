@@ -147,7 +147,22 @@ absl::StatusOr<std::vector<EntityIndex::NamedBlock>> EntityIndex::FindBlocks(con
   return blocks;
 }
 
+EntityIndexCounts EntityIndex::counts() const {
+  const absl::MutexLock lock(&mutex_);
+  return {.answered = answered_.load(std::memory_order_relaxed),
+          .unanswered = unanswered_.load(std::memory_order_relaxed),
+          .held_bytes = held_bytes_};
+}
+
 absl::StatusOr<std::optional<EntityAnswer>> EntityIndex::Select(const KnownSeries& series,
+                                                                const EntityQuestion& question,
+                                                                TableAccess* tables) {
+  absl::StatusOr<std::optional<EntityAnswer>> answer = Answer(series, question, tables);
+  if (answer.ok()) ++(answer->has_value() ? answered_ : unanswered_);
+  return answer;
+}
+
+absl::StatusOr<std::optional<EntityAnswer>> EntityIndex::Answer(const KnownSeries& series,
                                                                 const EntityQuestion& question,
                                                                 TableAccess* tables) {
   const std::string& name = series.schema.name;

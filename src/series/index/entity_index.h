@@ -10,6 +10,7 @@
 // Errors: those of the tables and of `interrupted`.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -67,6 +68,12 @@ struct Cardinality {
   std::vector<Label> labels;  // by name
 };
 
+struct EntityIndexCounts {
+  uint64_t answered = 0;    // questions
+  uint64_t unanswered = 0;  // by Select: the series itself was to be asked
+  uint64_t held_bytes = 0;
+};
+
 class EntityIndex {
  public:
   static constexpr size_t kCacheBytes = size_t{64} << 20;
@@ -81,8 +88,11 @@ class EntityIndex {
   // Of all time.  `top_max`: of values of a label.  Nothing: as Select.
   absl::StatusOr<std::optional<Cardinality>> Count(const KnownSeries& series, size_t top_max,
                                                    TableAccess* tables);
+  EntityIndexCounts counts() const;
 
  private:
+  absl::StatusOr<std::optional<EntityAnswer>> Answer(const KnownSeries& series,
+                                                     const EntityQuestion& question, TableAccess* tables);
   struct Held {
     std::string key;
     std::shared_ptr<const EntityBlock> block;
@@ -100,7 +110,9 @@ class EntityIndex {
   void Hold(const std::string& key, std::shared_ptr<const EntityBlock> block);
 
   const size_t cache_bytes_max_;
-  absl::Mutex mutex_;
+  std::atomic<uint64_t> answered_ = 0;
+  std::atomic<uint64_t> unanswered_ = 0;
+  mutable absl::Mutex mutex_;
   std::list<Held> held_ ABSL_GUARDED_BY(mutex_);  // the one that was used last comes first
   absl::flat_hash_map<std::string, std::list<Held>::iterator> place_of_ ABSL_GUARDED_BY(mutex_);
   size_t held_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

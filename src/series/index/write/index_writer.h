@@ -25,27 +25,19 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "base/clock.h"
 #include "model/table_access.h"
-#include "series/index/entity_hash.h"
-#include "series/index/index_table.h"
-#include "series/index/position_set.h"
+#include "series/index/write/entity_hash.h"
+#include "series/index/write/entity_use.h"
+#include "series/index/write/index_upkeep.h"
+#include "series/index/write/known_entities.h"
 #include "series/known/known_series.h"
 
 namespace sonde::series {
-
-// Points of one entity that are about to be written.
-struct EntityUse {
-  const KnownSeriesRef* series = nullptr;   // an open one, which has the fields and labels
-  std::string_view text;                    // the labels as keys have them
-  absl::InlinedVector<int32_t, 2> days;     // since 1970, each once
-  absl::InlinedVector<uint64_t, 1> fields;  // bit I of word W: field 64 W + I of the series
-};
 
 struct IndexWriterSettings {
   // Of the memory that knows entities; what is over it is forgotten, and read again when its points come.
@@ -54,30 +46,39 @@ struct IndexWriterSettings {
   bool is_shared = false;
 };
 
+struct IndexWriterCounts {
+  uint64_t registered = 0;  // entities that were new to the index
+  uint64_t commits = 0;     // requests of rows of the index that went before points
+  uint64_t known_bytes = 0;
+};
+
 class IndexWriter {
  public:
   // Both must outlive this.
   IndexWriter(TableAccess* tables, const Clock* clock, IndexWriterSettings settings = {});
   ~IndexWriter();
 
+  // By this the writer knows an entity; it is made soonest while the text is at hand.
+  EntityHash HashOf(std::string_view text) const { return hasher_.Of(text); }
+
   // Returns when the index has all of these, as durable as the store makes it.  Errors: those of the tables; the points
   // must not be written then.
   absl::Status Register(absl::Span<const EntityUse> uses);
 
-  // Work in the background, for one thread: seals the tails of blocks, and folds sets of many cells.  Errors: those of the
-  // tables; what was not done is done later.
-  absl::Status KeepUp();
+  // Work in the background, for one thread (index_upkeep.h).
+  absl::Status KeepUp() { return upkeep_.KeepUp(); }
 
   // Of a series.  One with more is not indexed any more: scans answer.
-  size_t entities_max() const;
+  size_t entities_max() const { return settings_.known_bytes_max / kKnownEntityBytes; }
+
+  IndexWriterCounts counts() const;
 
  private:
-  struct SeriesState;
   struct Request;
   struct Staged;
 
-  static bool IsKnown(const SeriesState& state, const EntityUse& use, EntityHash hash);
-
+  // The uses that the index does not have yet, as far as is known.
+  std::vector<const EntityUse*> FindNew(absl::Span<const EntityUse> uses) ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::Status Process(const std::vector<Request*>& requests) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
   absl::Status StageAll(const std::vector<Request*>& requests, Staged* staged)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
@@ -85,14 +86,11 @@ class IndexWriter {
   // Adds to `staged` that the entity at `place` is to be in a set that is not known to have it.
   absl::Status StageSets(const EntityUse& use, uint32_t place, Staged* staged)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
-  absl::StatusOr<SeriesState*> FindOrLoad(const KnownSeriesRef& series)
+  // Null: nothing of the series is known.
+  KnownEntities* Find(const std::string& series) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  absl::StatusOr<KnownEntities*> FindOrLoad(const KnownSeriesRef& series)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
-  absl::Status Load(SeriesState* state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
-  absl::Status LoadEntities(const IndexDirectory& directory, SeriesState* state)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
-  // The sets of this key, as the table has them, by block.
-  absl::StatusOr<std::vector<PositionSet>> LoadSets(const SeriesState& state, const std::string& set_key)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
+  absl::StatusOr<BlockSets> LoadSets(const KnownEntities& known, const std::string& set_key);
   absl::Status Commit(const Staged& staged) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
   void Take(Staged* staged) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
   void ForgetAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
@@ -100,14 +98,10 @@ class IndexWriter {
   void Forget(const Staged& staged) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
   // Keeps to known_bytes_max, by series that `staged` is not about.
   void ForgetSome(const Staged& staged) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
-  void NoteSetCell(const std::string& row_key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
   // The name of a block that nobody has.
   std::string NewBlock() ABSL_EXCLUSIVE_LOCKS_REQUIRED(registering_);
   std::string NewColumn();
   int64_t Now() const;
-
-  absl::Status SealSeries(const KnownSeriesRef& series) ABSL_EXCLUSIVE_LOCKS_REQUIRED(sealing_);
-  absl::Status FoldSet(const std::string& row_key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(sealing_);
 
   TableAccess* const tables_;
   const Clock* const clock_;
@@ -125,19 +119,16 @@ class IndexWriter {
   int64_t last_block_micros_ ABSL_GUARDED_BY(registering_) = 0;
   // Series whose blocks are not gone on with: a write of this process may have failed, and come to be all the same.
   absl::flat_hash_set<std::string> loaded_before_ ABSL_GUARDED_BY(registering_);
-  // Rows of sets, and the cells that were written to them since they were folded.
-  absl::flat_hash_map<std::string, int> cells_of_set_ ABSL_GUARDED_BY(registering_);
-  size_t known_bytes_ ABSL_GUARDED_BY(registering_) = 0;
+  // Atomic for counts().
+  std::atomic<size_t> known_bytes_ = 0;
 
   absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(registering_);
-  absl::flat_hash_map<std::string, std::unique_ptr<SeriesState>> states_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::unique_ptr<KnownEntities>> known_
+      ABSL_GUARDED_BY(mutex_);  // by series
 
-  absl::Mutex sealing_;
-  absl::Mutex upkeep_mutex_;
-  // Series whose tails are to be sealed, and rows of sets that are to be folded.
-  absl::flat_hash_map<std::string, KnownSeriesRef> to_seal_ ABSL_GUARDED_BY(upkeep_mutex_);
-  absl::flat_hash_set<std::string> to_fold_ ABSL_GUARDED_BY(upkeep_mutex_);
-  absl::flat_hash_set<std::string> own_blocks_ ABSL_GUARDED_BY(upkeep_mutex_);
+  IndexUpkeep upkeep_;
+  std::atomic<uint64_t> registered_ = 0;
+  std::atomic<uint64_t> commits_ = 0;
 };
 
 }  // namespace sonde::series

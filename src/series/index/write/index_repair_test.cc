@@ -1,4 +1,4 @@
-#include "series/index/index_repair.h"
+#include "series/index/write/index_repair.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "series/index/entity_index.h"
-#include "series/index/index_writer.h"
+#include "series/index/write/index_writer.h"
 #include "series/schema/calendar.h"
 #include "series/write/memory_tables_test_support.h"
 
@@ -34,7 +34,7 @@ class IndexRepairTest : public testing::Test {
     ASSERT_TRUE(tables_.MutateRows(kOpenSeriesTable, {row}).ok());
   }
   void Register(IndexWriter* writer, const std::string& text, int32_t day, uint64_t fields) {
-    const EntityUse use = {&series_, text, {day}, {fields}};
+    const EntityUse use = {&series_, text, writer->HashOf(text), {day}, {fields}};
     ASSERT_TRUE(writer->Register({use}).ok());
   }
   IndexReport Check() {

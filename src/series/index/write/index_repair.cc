@@ -1,4 +1,4 @@
-#include "series/index/index_repair.h"
+#include "series/index/write/index_repair.h"
 
 #include <fmt/format.h>
 
@@ -14,8 +14,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/bytes.h"
 #include "base/random.h"
-#include "series/index/entity_hash.h"
 #include "series/index/index_table.h"
+#include "series/index/write/entity_hash.h"
 #include "series/key/key_codec.h"
 #include "series/schema/time_range.h"
 

@@ -1,4 +1,4 @@
-#include "series/index/index_upkeep.h"
+#include "series/index/write/seal_and_fold.h"
 
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "series/index/entity_index.h"
-#include "series/index/index_writer.h"
+#include "series/index/write/index_writer.h"
 #include "series/schema/calendar.h"
 #include "series/write/memory_tables_test_support.h"
 
@@ -58,7 +58,7 @@ class IndexTest : public testing::Test {
 
   static EntityUse UseOf(const Registered& point, const KnownSeriesRef& series, std::string* text) {
     *text = TextOf(*series, point.labels);
-    return {&series, *text, {point.day}, {uint64_t{1} << point.field}};
+    return {&series, *text, {}, {point.day}, {uint64_t{1} << point.field}};
   }
 
   absl::Status Register(IndexWriter* writer, const std::vector<Registered>& points) {
@@ -66,6 +66,7 @@ class IndexTest : public testing::Test {
     std::vector<EntityUse> uses;
     for (size_t i = 0; i < points.size(); ++i) {
       uses.push_back(UseOf(points[i], series_.at(points[i].series), &texts[i]));
+      uses.back().hash = writer->HashOf(texts[i]);
     }
     return writer->Register(uses);
   }
