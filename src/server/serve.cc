@@ -159,13 +159,14 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
           .is_accepting = [server] { return server->is_accepting(); },
           .is_draining = [end] { return end->is_draining.load(); },
           .transport_figures =
-              [server, certificates, access, clock_watch, views, journal, points = &ingest.points(),
+              [server, certificates, access, clock_watch, views, journal, ingest = &ingest,
                is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote] {
                 std::vector<Figure> figures = server->TransportFigures();
                 for (Figure& figure : certificates->Figures(absl::Now()))
                   figures.push_back(std::move(figure));
                 for (Figure& figure : server->UpkeepFigures()) figures.push_back(std::move(figure));
-                for (Figure& figure : points->Figures()) figures.push_back(std::move(figure));
+                for (Figure& figure : ingest->points().Figures()) figures.push_back(std::move(figure));
+                for (Figure& figure : ingest->IndexFigures()) figures.push_back(std::move(figure));
                 for (Figure& figure : clock_watch->Figures()) figures.push_back(std::move(figure));
                 for (Figure& figure : views->Figures()) figures.push_back(std::move(figure));
                 if (journal != nullptr) {

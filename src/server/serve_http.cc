@@ -127,9 +127,13 @@ absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSet
   series::IngestSettings ingest{.takes_undeclared = !settings.declared_series_only};
   ingest.cells_max = std::min<uint64_t>(ingest.cells_max, batch_bytes / kCellBytes);
   ingest.value_bytes_max = std::min<uint64_t>(ingest.value_bytes_max, batch_bytes);
+  const series::IndexWriterSettings index{.known_bytes_max = settings.memory_bytes / 16,
+                                          .is_shared = tables->engine().traits().is_shared};
   return series::IngestService::Open(std::move(local), &tables->clock(),
                                      {.ingest = ingest,
                                       .bytes_under_way_max = static_cast<int64_t>(settings.memory_bytes / 4),
+                                      .index = index,
+                                      .index_cache_bytes_max = settings.memory_bytes / 32,
                                       .idle_workers = idle_workers,
                                       .tables_of_caller = [tables, instance, line](std::string caller) {
                                         return std::make_unique<LocalTables>(tables, instance,

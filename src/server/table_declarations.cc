@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "model/names.h"
 #include "series/advise/cure.h"
+#include "series/index/index_table.h"
 #include "series/known/declaration_store.h"
 #include "series/known/rollup_marks.h"
 #include "series/schema/schema_parser.h"
@@ -41,7 +42,7 @@ bool IsReadWhole(const series::SeriesSchema& schema, std::string_view table) {
 bool TableDeclarations::IsOwnTable(std::string_view table_name) {
   const std::string_view table = IdOfTable(table_name);
   return table == series::kDeclarationsTable || table == series::kMarksTable ||
-         table.starts_with(series::kCopiedTablePrefix);
+         table == series::kIndexTable || table.starts_with(series::kCopiedTablePrefix);
 }
 
 TableDeclarations::TableDeclarations(Tables* tables)

@@ -117,7 +117,8 @@ def metrics_of(root):
 
 
 GROUPS = (("process_", "The process"), ("sonde_build_", "The process"), ("sonde_requests", "Requests"), ("sonde_request_", "Requests"),
-          ("sonde_grpc_", "Connections"), ("sonde_http_", "Connections"), ("sonde_points_", "Points of series"), ("sonde_table_", "Tables"),
+          ("sonde_grpc_", "Connections"), ("sonde_http_", "Connections"), ("sonde_points_", "Points of series"),
+          ("sonde_series_", "Points of series"), ("sonde_table_", "Tables"),
           ("sonde_deleted_", "Deleted tables"), ("sonde_sql_", "SQL"), ("sonde_view_", "Materialized views"),
           ("sonde_change_stream_", "Change streams and journals"), ("sonde_journal_", "Change streams and journals"),
           ("sonde_settling_", "Settling and pages"), ("sonde_page", "Settling and pages"), ("sonde_gc_", "Garbage collection"),

@@ -87,7 +87,7 @@ class LineWrite {
       : service_(service),
         unit_(unit),
         batch_(&service->declarations(), &service->tables(), service->ingest_settings(),
-               &service->refresher()),
+               &service->refresher(), &service->index_writer()),
         now_micros_(service->clock().NowMicros()),
         tally_(service->points(), kSenderInflux) {}
 

@@ -21,14 +21,16 @@ IngestService::IngestService(std::unique_ptr<TableAccess> tables, const Clock* c
       declarations_(tables_.get(), clock),
       metadata_(tables_.get()),
       refresher_(tables_.get(), clock),
+      index_writer_(tables_.get(), clock, settings.index),
+      index_(settings.index_cache_bytes_max),
       admission_("requests over HTTP", {kIngestRequestsMax, settings.bytes_under_way_max}) {}
 
 absl::StatusOr<std::unique_ptr<IngestService>> IngestService::Open(std::unique_ptr<TableAccess> tables,
                                                                    const Clock* clock, Settings settings) {
   std::unique_ptr<IngestService> service(new IngestService(std::move(tables), clock, settings));
   if (absl::Status status = service->declarations_.Load(); !status.ok()) return status;
-  service->rollups_thread_ =
-      std::thread([raw = service.get(), all = service->declarations_.List()] { raw->KeepRollups(all); });
+  service->upkeep_thread_ =
+      std::thread([raw = service.get(), all = service->declarations_.List()] { raw->KeepUp(all); });
   return service;
 }
 
@@ -42,7 +44,7 @@ IngestService::~IngestService() {
     const absl::MutexLock lock(&mutex_);
     is_ending_ = true;
   }
-  if (rollups_thread_.joinable()) rollups_thread_.join();
+  if (upkeep_thread_.joinable()) upkeep_thread_.join();
 }
 
 void IngestService::Recover(const std::vector<KnownSeriesRef>& all) {
@@ -51,7 +53,7 @@ void IngestService::Recover(const std::vector<KnownSeriesRef>& all) {
   }
 }
 
-void IngestService::KeepRollups(const std::vector<KnownSeriesRef>& at_start) {
+void IngestService::KeepUp(const std::vector<KnownSeriesRef>& at_start) {
   for (const KnownSeriesRef& series : at_start) {
     // Tables that another build has made may keep their points for too short a time.
     if (!series->schema.rollups.empty()) (void)UpdateOwnRules(series->schema, tables_.get(), *clock_);
@@ -65,6 +67,7 @@ void IngestService::KeepRollups(const std::vector<KnownSeriesRef>& at_start) {
       mutex_.AwaitWithTimeout(absl::Condition(&is_ending_), absl::Seconds(kRollupsBehindSeconds));
       is_ending = is_ending_;
     }
+    (void)index_writer_.KeepUp();  // what was not done is done in the next round
     const bool is_refreshed = refresher_.Refresh().ok();
     if (is_ending) break;
     // Roll-ups that could not be refreshed have their marks.
@@ -72,6 +75,28 @@ void IngestService::KeepRollups(const std::vector<KnownSeriesRef>& at_start) {
     rounds = 0;
     Recover(declarations_.List());
   }
+}
+
+std::vector<Figure> IngestService::IndexFigures() const {
+  const IndexWriterCounts written = index_writer_.counts();
+  const EntityIndexCounts asked = index_.counts();
+  Figure registered = Figure::Counter("sonde_series_index_registered_total",
+                                      "Entities of open series that were new to their index.");
+  registered.Add(static_cast<double>(written.registered));
+  Figure commits = Figure::Counter("sonde_series_index_commits_total",
+                                   "Writes of the index of open series that points waited for.");
+  commits.Add(static_cast<double>(written.commits));
+  Figure questions =
+      Figure::Counter("sonde_series_index_questions_total",
+                      "Questions for entities of open series, by whether the index answered (index) or all "
+                      "rows were to be read (scan).");
+  questions.Add(static_cast<double>(asked.answered), {{"answer", "index"}});
+  questions.Add(static_cast<double>(asked.unanswered), {{"answer", "scan"}});
+  Figure memory = Figure::Gauge("sonde_series_index_memory_bytes",
+                                "Memory of the index of open series: what writers know, and decoded blocks.");
+  memory.Add(static_cast<double>(written.known_bytes), {{"part", "known"}});
+  memory.Add(static_cast<double>(asked.held_bytes), {{"part", "blocks"}});
+  return {std::move(registered), std::move(commits), std::move(questions), std::move(memory)};
 }
 
 void IngestService::AddRoutes(Router* router, SeriesOfMatchers of_matchers) {

@@ -1,7 +1,7 @@
 // The parts that all routes of series share: the store, the known series, and the limits of work under way.
 //
 // Threads: all functions may be called at once.  A thread of its own brings roll-ups up to date, some seconds
-// behind the points; what a server that died has left is refreshed after the start.
+// behind the points, and keeps up the index of open series; what a server that died has left is refreshed after the start.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,12 @@
 #include "absl/synchronization/mutex.h"
 #include "base/admission.h"
 #include "base/clock.h"
+#include "metrics/figure.h"
 #include "model/table_access.h"
 #include "series/http/metric_metadata.h"
 #include "series/http/point_counts.h"
+#include "series/index/entity_index.h"
+#include "series/index/write/index_writer.h"
 #include "series/input/ingest_batch.h"
 #include "series/known/declarations.h"
 #include "series/write/rollup_refresher.h"
@@ -41,6 +44,8 @@ class IngestService {
   struct Settings {
     IngestSettings ingest;
     int64_t bytes_under_way_max = 256 << 20;
+    IndexWriterSettings index;
+    size_t index_cache_bytes_max = EntityIndex::kCacheBytes;
     IdleWorkers* idle_workers = nullptr;  // for questions; null: each is one thread's work
     // The same tables, in somebody's name (HttpRequest::Caller); unset: it makes no difference who asks.
     std::function<std::unique_ptr<TableAccess>(std::string caller)> tables_of_caller;
@@ -64,6 +69,10 @@ class IngestService {
   Declarations& declarations() { return declarations_; }
   MetadataStore& metadata() { return metadata_; }
   RollupRefresher& refresher() { return refresher_; }
+  IndexWriter& index_writer() { return index_writer_; }
+  EntityIndex& index() { return index_; }
+  // What there is to tell of the index.
+  std::vector<Figure> IndexFigures() const;
   const Clock& clock() const { return *clock_; }
   PointCounts* points() { return &points_; }
   const PointCounts& points() const { return points_; }
@@ -79,7 +88,7 @@ class IngestService {
  private:
   IngestService(std::unique_ptr<TableAccess> tables, const Clock* clock, Settings settings);
   // Until the end; `at_start`: the series that are known then.
-  void KeepRollups(const std::vector<KnownSeriesRef>& at_start);
+  void KeepUp(const std::vector<KnownSeriesRef>& at_start);
   // Repairs what dead processes have left.  A repair that fails keeps its marks.
   void Recover(const std::vector<KnownSeriesRef>& all);
 
@@ -89,12 +98,14 @@ class IngestService {
   Declarations declarations_;
   MetadataStore metadata_;
   RollupRefresher refresher_;
+  IndexWriter index_writer_;
+  EntityIndex index_;
   Admission admission_;
   PointCounts points_;
 
   absl::Mutex mutex_;
   bool is_ending_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread rollups_thread_;
+  std::thread upkeep_thread_;
 };
 
 // All of the body of a request that was admitted; `place` grows where what it was counted as is too little.

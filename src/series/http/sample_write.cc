@@ -20,7 +20,8 @@ constexpr size_t kNumberBytesMax = 32;
 SampleWrite::SampleWrite(IngestService* service, std::string_view sender, Refused refused)
     : declarations_(&service->declarations()),
       takes_undeclared_(service->ingest_settings().takes_undeclared),
-      batch_(&service->declarations(), &service->tables(), service->ingest_settings(), &service->refresher()),
+      batch_(&service->declarations(), &service->tables(), service->ingest_settings(), &service->refresher(),
+             &service->index_writer()),
       tally_(service->points(), sender),
       tell_(std::move(refused)),
       fields_({{kMetricField, LineValueType::kFloat, {}}}) {

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "model/limits.h"
+#include "series/schema/calendar.h"
 #include "series/schema/status_text.h"
 #include "series/schema/time_range.h"
 #include "series/write/point_writer.h"
@@ -109,6 +110,12 @@ bool MakeKeyPrefix(const IngestPoint& point, const KnownSeries& series, std::str
   return true;
 }
 
+// The labels in what MakeKeyPrefix made.
+std::string_view LabelsOf(std::string_view prefix) {
+  const size_t begin = prefix.find('#') + 1;
+  return prefix.substr(begin, prefix.size() - 1 - begin);
+}
+
 absl::Status CheckKeyPrefix(const std::string& prefix) {
   if (prefix.size() + kBucketTextBytes <= kRowKeyBytesMax) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format("name and tags make a row key of {} bytes; allowed: up to {}",
@@ -141,8 +148,12 @@ struct IngestBatch::Declared {
 };
 
 IngestBatch::IngestBatch(Declarations* declarations, TableAccess* tables, IngestSettings settings,
-                         RollupRefresher* refresher)
-    : declarations_(declarations), tables_(tables), settings_(settings), refresher_(refresher) {}
+                         RollupRefresher* refresher, IndexWriter* index)
+    : declarations_(declarations),
+      tables_(tables),
+      settings_(settings),
+      refresher_(refresher),
+      index_(index) {}
 
 IngestBatch::~IngestBatch() = default;
 
@@ -205,7 +216,9 @@ absl::Status IngestBatch::MakeOpenTarget(const IngestPoint& point, const KnownSe
     if (absl::Status status = Open(point, series, *names, target); !status.ok()) return status;
   }
   if (!target->problem.ok()) return absl::OkStatus();
-  target->first = first_of_prefix_.try_emplace(target->key_prefix, target).first->second;
+  const auto [first, is_new] = first_of_prefix_.try_emplace(target->key_prefix, target);
+  target->first = first->second;
+  if (is_new && index_ != nullptr) AddUse(target);
   return absl::OkStatus();
 }
 
@@ -277,25 +290,64 @@ absl::Status IngestBatch::AddDeclared(const IngestPoint& point, Target* target) 
   return absl::OkStatus();
 }
 
+void IngestBatch::NoteDay(int64_t bucket_start_micros, const Target& target) {
+  const auto day = static_cast<int32_t>(bucket_start_micros / kMicrosPerDay);
+  auto& days = uses_[target.first->use].days;
+  // Points mostly come in the order of time.
+  if (days.empty() || (days.back() != day && std::find(days.begin(), days.end(), day) == days.end()))
+    days.push_back(day);
+}
+
+void IngestBatch::FindRow(int64_t bucket_start_micros, Target* target) {
+  const auto [entry, is_new] = row_of_bucket_.try_emplace({target->first, bucket_start_micros}, rows_.size());
+  if (is_new) {
+    std::string& key = rows_.emplace_back().row_key;
+    key.reserve(target->key_prefix.size() + kBucketTextBytes);
+    key = target->key_prefix;
+    if (std::exchange(bucket_text_of_, bucket_start_micros) != bucket_start_micros) {
+      bucket_text_.clear();
+      AppendCalendarTime(target->open->schema.key[2].format, bucket_start_micros, &bucket_text_);
+    }
+    key += bucket_text_;
+    if (index_ != nullptr) NoteDay(bucket_start_micros, *target);
+  }
+  target->row = entry->second;
+  target->bucket_start_micros = bucket_start_micros;
+}
+
+const KnownSeriesRef* IngestBatch::SeriesOfUses(const KnownSeriesRef& series) {
+  std::unique_ptr<const KnownSeriesRef>& kept = series_of_uses_[series.get()];
+  if (kept == nullptr) kept = std::make_unique<const KnownSeriesRef>(series);
+  return kept.get();
+}
+
+void IngestBatch::AddUse(Target* target) {
+  target->use = uses_.size();
+  EntityUse& use = uses_.emplace_back();
+  use.series = SeriesOfUses(target->open);
+  use.text = LabelsOf(target->key_prefix);
+  use.hash = index_->HashOf(use.text);
+}
+
+void IngestBatch::NoteFields(const IngestPoint& point, const Target& target) {
+  constexpr size_t kBits = 64;
+  EntityUse& use = uses_[target.first->use];
+  for (size_t i = 0; i < point.fields->size(); ++i) {
+    const size_t place = field_places_[i];
+    const size_t word = place / kBits;
+    if (word >= use.fields.size()) use.fields.resize(word + 1);
+    use.fields[word] |= uint64_t{1} << place % kBits;
+  }
+  // Fields are only added: the series with the most of them has them all.
+  if (target.open != *use.series && target.open->schema.fields.size() > (*use.series)->schema.fields.size())
+    use.series = SeriesOfUses(target.open);
+}
+
 absl::Status IngestBatch::AddOpen(const IngestPoint& point, Target* target) {
   const SeriesSchema& schema = target->open->schema;
   const int64_t bucket_start_micros = schema.bucket->Start(point.time_micros);
-  if (target->bucket_start_micros != bucket_start_micros) {
-    const auto [entry, is_new] =
-        row_of_bucket_.try_emplace({target->first, bucket_start_micros}, rows_.size());
-    if (is_new) {
-      std::string& key = rows_.emplace_back().row_key;
-      key.reserve(target->key_prefix.size() + kBucketTextBytes);
-      key = target->key_prefix;
-      if (std::exchange(bucket_text_of_, bucket_start_micros) != bucket_start_micros) {
-        bucket_text_.clear();
-        AppendCalendarTime(schema.key[2].format, bucket_start_micros, &bucket_text_);
-      }
-      key += bucket_text_;
-    }
-    target->row = entry->second;
-    target->bucket_start_micros = bucket_start_micros;
-  }
+  if (target->bucket_start_micros != bucket_start_micros) FindRow(bucket_start_micros, target);
+  if (index_ != nullptr) NoteFields(point, *target);
   const int64_t timestamp_micros = schema.TimestampOf(point.time_micros);
   std::vector<CellWrite>& cells = rows_[target->row].cells;
   if (cells.empty()) cells.reserve(point.fields->size());  // perhaps the only point of its row
@@ -330,17 +382,21 @@ absl::Status IngestBatch::Add(const IngestPoint& point) {
   return status;
 }
 
+absl::Status IngestBatch::WriteOpen() {
+  if (index_ != nullptr) {
+    // Of some, all points were refused.
+    std::erase_if(uses_, [](const EntityUse& use) { return use.days.empty(); });
+    if (absl::Status status = index_->Register(uses_); !status.ok()) return status;
+  }
+  const absl::StatusOr<std::vector<absl::Status>> statuses = tables_->MutateRows(kOpenSeriesTable, rows_);
+  if (!statuses.ok()) return statuses.status();
+  const auto failed = std::find_if(statuses->begin(), statuses->end(), [](const auto& s) { return !s.ok(); });
+  return failed == statuses->end() ? absl::OkStatus() : *failed;
+}
+
 absl::Status IngestBatch::Flush() {
   absl::Status result;
-  if (!rows_.empty()) {
-    const absl::StatusOr<std::vector<absl::Status>> statuses = tables_->MutateRows(kOpenSeriesTable, rows_);
-    result = statuses.status();
-    if (statuses.ok()) {
-      const auto failed =
-          std::find_if(statuses->begin(), statuses->end(), [](const auto& s) { return !s.ok(); });
-      if (failed != statuses->end()) result = *failed;
-    }
-  }
+  if (!rows_.empty()) result = WriteOpen();
   for (const auto& [name, declared] : declared_) {
     const absl::Status status = declared->writer.Flush();
     if (result.ok()) result = status;
@@ -348,6 +404,8 @@ absl::Status IngestBatch::Flush() {
   rows_.clear();
   row_of_bucket_.clear();
   first_of_prefix_.clear();
+  uses_.clear();
+  series_of_uses_.clear();
   targets_.clear();
   found_ = nullptr;
   cells_ = value_bytes_ = 0;

@@ -2,7 +2,8 @@
 //
 // Points of declared series go through PointWriter; those of open series (declarations.h) are gathered as
 // rows of their one table, so that a request of many series is one commit.  The same point written twice, or
-// later, or in another order is the same cell.
+// later, or in another order is the same cell.  What is new of open series is in their index before their rows are
+// written (series/index/write/index_writer.h).
 //
 // Not for several threads; each request has a batch of its own.
 #pragma once
@@ -16,6 +17,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "series/index/write/entity_use.h"
+#include "series/index/write/index_writer.h"
 #include "series/input/line_protocol.h"
 #include "series/known/declarations.h"
 #include "series/write/rollup_refresher.h"
@@ -42,9 +45,9 @@ struct IngestSettings {
 
 class IngestBatch {
  public:
-  // All must outlive this.  `refresher`: as PointWriter's.
+  // All must outlive this.  `refresher`: as PointWriter's.  `index`: of open series; null: there is none.
   IngestBatch(Declarations* declarations, TableAccess* tables, IngestSettings settings,
-              RollupRefresher* refresher = nullptr);
+              RollupRefresher* refresher = nullptr, IndexWriter* index = nullptr);
   ~IngestBatch();
 
   // INVALID_ARGUMENT (FAILED_PRECONDITION for a series that is not declared, RESOURCE_EXHAUSTED for one too
@@ -68,8 +71,9 @@ class IngestBatch {
     std::vector<std::string> tags;  // of a declared series, in its order
     absl::Status problem;           // not OK: no point of this identity is taken
     KnownSeriesRef open;
-    std::string key_prefix;         // of an open series: all of the key before the bucket
-    const Target* first = nullptr;  // of an open series, with this prefix
+    std::string key_prefix;   // of an open series: all of the key before the bucket
+    Target* first = nullptr;  // of an open series, with this prefix
+    size_t use = 0;           // of the first one: its place in uses_
     int64_t bucket_start_micros = -1;
     size_t row = 0;
   };
@@ -85,6 +89,15 @@ class IngestBatch {
                     const std::vector<std::string_view>& names, Target* target);
   absl::Status AddDeclared(const IngestPoint& point, Target* target);
   absl::Status AddOpen(const IngestPoint& point, Target* target);
+  // The row of the point's bucket.
+  void FindRow(int64_t bucket_start_micros, Target* target);
+  // The entity of this target, which is the first with its labels, for the index.
+  void AddUse(Target* target);
+  const KnownSeriesRef* SeriesOfUses(const KnownSeriesRef& series);
+  void NoteDay(int64_t bucket_start_micros, const Target& target);
+  // The fields of the point at hand, for the index.
+  void NoteFields(const IngestPoint& point, const Target& target);
+  absl::Status WriteOpen();
   // The fields of the point, all known and of their type.
   absl::Status FindFields(const IngestPoint& point, Target* target);
   // The same, where the open series does not have all of them yet.
@@ -94,13 +107,17 @@ class IngestBatch {
   TableAccess* const tables_;
   const IngestSettings settings_;
   RollupRefresher* const refresher_;
+  IndexWriter* const index_;  // may be null
   absl::flat_hash_map<std::string_view, std::unique_ptr<Target>> targets_;
   KnownSeriesRef found_;  // of the last identity that was new; null: of none yet, or nothing has come of it
   absl::flat_hash_map<std::string, std::unique_ptr<Declared>> declared_;
   std::vector<RowWrite> rows_;  // of open series
   // Identities with the same labels, such as those in another order, share the rows of the one that came
   // first.
-  absl::flat_hash_map<std::string_view, const Target*> first_of_prefix_;
+  absl::flat_hash_map<std::string_view, Target*> first_of_prefix_;
+  // What the rows have, for the index: entities in the order in which they came, and their series.
+  std::vector<EntityUse> uses_;
+  absl::flat_hash_map<const KnownSeries*, std::unique_ptr<const KnownSeriesRef>> series_of_uses_;
   absl::flat_hash_map<std::pair<const Target*, int64_t>, size_t> row_of_bucket_;  // by first and start
   int64_t bucket_text_of_ = -1;  // the start that bucket_text_ says, as all keys of open series do
   std::string bucket_text_;
