@@ -25,6 +25,7 @@
 #include "promql/http/query_answer.h"
 #include "promql/syntax/parser.h"
 #include "promql/syntax/words.h"
+#include "series/index/entity_index.h"
 #include "series/known/declarations.h"
 #include "series/metric/series_samples.h"
 #include "series/output/result_writer.h"
@@ -209,7 +210,9 @@ int RunPromql(PromqlOptions options) {
   SystemClock clock;
   series::Declarations known(tables->get(), &clock);
   if (absl::Status status = known.Load(); !status.ok()) return ReportPromql(status);
+  series::EntityIndex index;
   series::MetricRead read;
+  read.index = &index;
   read.now_micros = clock.NowMicros();
   read.samples_max = promql::kQuerySamplesMax;
   read.series_max = series::kMetricSeriesMax;

@@ -14,6 +14,7 @@
 #include "cli/reach/plot_flags.h"
 #include "cli/series/series_commands.h"
 #include "cli/series/what_there_is.h"
+#include "series/index/entity_index.h"
 #include "series/output/result_writer.h"
 #include "series/query/query.h"
 #include "series/query/query_request.h"
@@ -167,9 +168,11 @@ int Ask(const QueryOptions& options) {
   if (!opened.ok()) return ReportStatus("query", opened.status());
   series::QueryRequest request = options.request;
   if (request.latest.empty() && options.command->count("--latest") > 0) request.latest = "1";
-  const absl::StatusOr<series::Query> query =
+  absl::StatusOr<series::Query> query =
       series::ParseQuery(opened->schema, request, SystemClock().NowMicros());
   if (!query.ok()) return ReportStatus("query", query.status());
+  series::EntityIndex index;
+  query->index = &index;
   const absl::StatusOr<series::ResultHeader> header = series::HeaderOf(opened->schema, *query);
   if (!header.ok()) return ReportStatus("query", header.status());
 

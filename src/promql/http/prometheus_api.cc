@@ -78,6 +78,7 @@ series::MetricRead PrometheusApi::NewRead(std::function<absl::Status()> interrup
     return absl::IsInvalidArgument(status) ? absl::ResourceExhaustedError(status.message()) : status;
   };
   read.idle_workers = service_->idle_workers();
+  read.index = &service_->index();
   return read;
 }
 

@@ -51,6 +51,7 @@ absl::StatusOr<std::vector<RemoteSeries>> ReadForPrometheus(IngestService* servi
   read.interrupted = std::move(interrupted);
   read.hold = std::move(hold);
   read.idle_workers = service->idle_workers();
+  read.index = &service->index();
   absl::StatusOr<MetricSamples> samples = ReadMetrics(service->declarations().List(), read, tables);
   if (!samples.ok()) return samples.status();
   std::vector<RemoteSeries> result;

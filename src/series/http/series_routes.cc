@@ -371,6 +371,7 @@ absl::Status Ask(IngestService* service, const HttpRequest& request, HttpBody* b
   if (!query.ok()) return members.InWordsOfHere(query.status());
   query->interrupted = InterruptedWhenGone(request);
   query->idle_workers = service->idle_workers();
+  query->index = &service->index();
   const absl::StatusOr<ResultHeader> header = HeaderOf(view, *query);
   if (!header.ok()) return members.InWordsOfHere(header.status());
   const auto memory = std::make_shared<QueryMemory>(&service->admission());

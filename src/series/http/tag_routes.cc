@@ -70,6 +70,7 @@ absl::Status AnswerValues(IngestService* service, const HttpRequest& request, Ht
   };
   const auto memory = std::make_shared<QueryMemory>(&service->admission());
   query->hold = [memory](int64_t more_bytes) { return memory->Hold(more_bytes); };
+  query->index = &service->index();
   const absl::StatusOr<TagValues> found =
       ListTagValues(**series, *std::move(query), *tag, prefix, limit, service->TablesFor(request).get());
   if (!found.ok()) return InWordsOfHere(found.status());

@@ -17,6 +17,7 @@ void PrepareQuery(const MetricRead& read, Query* query) {
   query->interrupted = read.interrupted;
   query->hold = read.hold;
   query->idle_workers = read.idle_workers;
+  query->index = read.index;
 }
 
 std::string_view TagOf(const ColumnView& column, size_t row) {

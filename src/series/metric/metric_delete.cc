@@ -43,6 +43,7 @@ class ScanDelete {
     read.start_millis = what_.start_millis;
     read.end_millis = what_.end_millis;
     read.interrupted = what_.interrupted;
+    read.index = what_.index;
     PrepareQuery(read, &scan_.query);
     scan_.query.now_micros.reset();  // what is forgotten is deleted, too
     if (scan_.stale) scan_.query.fields.push_back(scan_.stale->second);

@@ -19,11 +19,14 @@
 
 namespace sonde::series {
 
+class EntityIndex;
+
 struct MetricDelete {
   std::vector<std::vector<promql::Matcher>> sets;  // series that fulfil all matchers of one of them
   int64_t start_millis = 0;
   int64_t end_millis = 0;  // included
   rows::Interrupted interrupted;
+  EntityIndex* index = nullptr;  // as MetricRead's
   // Told of each entity behind its last row from which something was deleted: what keeps facts about entities looks there whether
   // the entity has rows still.  `labels`: the values of series.labels, "" where it has none.  May be null.
   std::function<absl::Status(const KnownSeries& series, const std::vector<std::string>& labels)> deleted;

@@ -11,6 +11,8 @@
 
 namespace sonde::series {
 
+class EntityIndex;
+
 struct MetricRead {
   std::vector<promql::Matcher> matchers;
   int64_t start_millis = 0;
@@ -22,6 +24,7 @@ struct MetricRead {
   rows::Interrupted interrupted;
   rows::Hold hold;
   IdleWorkers* idle_workers = nullptr;  // null: one thread does all
+  EntityIndex* index = nullptr;         // of open series; null: keys alone say which rows are read
 };
 
 }  // namespace sonde::series

@@ -21,6 +21,8 @@
 
 namespace sonde::series {
 
+class EntityIndex;
+
 // Those of calculations are words of rows, too.
 using rows::Aggregate;
 using rows::AggregateName;
@@ -92,6 +94,7 @@ struct Query {
   rows::Interrupted interrupted;        // asked by several threads; not OK ends the query within 100 ms
   rows::Hold hold;                      // called by several threads at once
   IdleWorkers* idle_workers = nullptr;  // null: the query's own thread does all
+  EntityIndex* index = nullptr;         // of open series; null: keys alone say which rows are read
 };
 
 struct ResultHeader {

@@ -11,12 +11,11 @@
 #include "rows/select.h"
 #include "series/key/field_codec.h"
 #include "series/query/merged_rows.h"
+#include "series/query/open_rows.h"
 
 namespace sonde::series {
 namespace {
 
-// Beginnings of keys that the labels of an open series are written out as.
-constexpr size_t kOpenPrefixesMax = 1'000;
 // As WorkCheck counts them.
 constexpr size_t kStepsOfRow = 50;
 constexpr size_t kStepsOfCell = 10;
@@ -139,41 +138,12 @@ void SeriesScan::TakeStreams(ScanPlan plan) {
   order_ = RowOrder(codec_, is_merged && !plan.has_salts_in_turns);
 }
 
-// Labels stand in the key in their order: as long as the first ones have given values, these are where it
-// begins.
 absl::Status SeriesScan::PlanOpen() {
-  std::vector<std::string> texts = {""};
-  bool is_whole = true;
-  for (size_t i = 0; i < open_->labels.size() && is_whole; ++i) {
-    const TagFilter& filter = selection_.tags[i];
-    const bool has_empty = std::find(filter.values.begin(), filter.values.end(), "") != filter.values.end();
-    const size_t values = filter.values.size() + (filter.prefix ? 1 : 0);
-    is_whole = values > 0 && !filter.prefix && !has_empty;
-    if (values == 0 || has_empty || texts.size() * values > kOpenPrefixesMax) {
-      is_whole = false;
-      break;
-    }
-    std::vector<std::string> longer;
-    for (const std::string& text : texts) {
-      std::string begin = text.empty() ? text : text + ",";
-      AppendEscaped(open_->labels[i], &begin);
-      begin += '=';
-      for (const std::string& value : filter.values) AppendEscaped(value, &longer.emplace_back(begin));
-      if (filter.prefix) AppendEscaped(*filter.prefix, &longer.emplace_back(begin));
-    }
-    texts = std::move(longer);
-  }
-  for (const std::string& text : texts) {
-    Selection selection{
-        .tags = {{}}, .from_micros = selection_.from_micros, .to_micros = selection_.to_micros};
-    if (is_whole) selection.tags[0].values = {text.empty() ? kNoLabelsText : text};
-    if (!is_whole && !text.empty()) selection.tags[0].prefix = text;
-    absl::StatusOr<ScanPlan> plan = PlanScan(codec_, selection);
-    if (!plan.ok()) return plan.status();
-    stats_.ranges.insert(stats_.ranges.end(), plan->ranges.begin(), plan->ranges.end());
-  }
-  stats_.ranges = NormalizeRanges(std::move(stats_.ranges));
-  streams_ = {stats_.ranges};
+  absl::StatusOr<std::vector<RowRange>> ranges =
+      PlanOpenRows(*open_, codec_, plan_.query, selection_, tables_);
+  if (!ranges.ok()) return ranges.status();
+  stats_.ranges = *std::move(ranges);
+  if (!stats_.ranges.empty()) streams_ = {stats_.ranges};
   // All rows of one series are far from all rows of the table; which labels come first is nobody's choice.
   stats_.is_full_scan = false;
   return absl::OkStatus();

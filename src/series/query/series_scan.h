@@ -35,7 +35,7 @@ class SeriesScan {
  public:
   // `open`: not null when `schema` is that of an open series; the tags of the query are then its labels.
   // `plan`, `tables` and `open` must outlive this; `selection`: the query's, perhaps with more time.  Errors:
-  // those of PlanScan.
+  // those of PlanScan; of an open series, those of PlanOpenRows.
   static absl::StatusOr<std::unique_ptr<SeriesScan>> Plan(const SeriesSchema& schema, const KnownSeries* open,
                                                           const QueryPlan& plan, Selection selection,
                                                           TableAccess* tables);

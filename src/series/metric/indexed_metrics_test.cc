@@ -1,0 +1,284 @@
+// What the index chooses the rows of, compared with a scan of all rows.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "series/index/entity_index.h"
+#include "series/index/write/index_repair.h"
+#include "series/index/write/index_writer.h"
+#include "series/input/ingest_batch.h"
+#include "series/metric/metric_delete.h"
+#include "series/metric/metric_reader.h"
+#include "series/query/tag_values.h"
+#include "series/write/memory_tables_test_support.h"
+
+namespace sonde::series {
+namespace {
+
+using promql::Labels;
+using promql::Matcher;
+using promql::MatchKind;
+
+constexpr int64_t kStartMicros = 1'700'000'000 * kMicrosPerSecond;
+constexpr int64_t kDays = 4;
+
+// Entities of two open series, in days that each of them has or has not.
+class IndexedMetricsTest : public testing::Test {
+ protected:
+  struct Entity {
+    std::string series;
+    std::string labels;  // as in a line
+  };
+
+  void SetUp() override {
+    ASSERT_TRUE(declarations_.Load().ok());
+    for (int i = 0; i < 300; ++i) {
+      std::string labels;
+      if (i % 11 != 0) labels += fmt::format(",host=h{}", i);
+      if (i % 3 != 0) labels += fmt::format(",zone=z-{}", i % 7);
+      if (i % 5 == 0) labels += fmt::format(",pod=p\\ {}", i / 5);
+      entities_.push_back({i % 4 == 0 ? "mem" : "cpu", std::move(labels)});
+    }
+  }
+
+  std::string RandomLine() {
+    const Entity& entity = entities_[random_.Uniform(entities_.size())];
+    const char* const field = random_.Uniform(3) == 0 ? "used" : "value";
+    const int64_t seconds =
+        kStartMicros / kMicrosPerSecond + static_cast<int64_t>(random_.Uniform(kDays * 24 * 3'600));
+    return fmt::format("{}{} {}={} {}\n", entity.series, entity.labels, field, random_.Uniform(100), seconds);
+  }
+
+  static absl::Status Write(const std::string& text, Declarations* declarations, TableAccess* tables,
+                            IndexWriter* writer) {
+    IngestBatch batch(declarations, tables, {}, nullptr, writer);
+    LineProtocolParser parser(text);
+    LinePoint line;
+    while (parser.Next(&line) == LineProtocolParser::Step::kPoint) {
+      const std::string_view whole = parser.line_text();
+      absl::Status status = batch.Add({line.measurement, whole.substr(0, whole.find(" value=")), &line.tags,
+                                       &line.fields, *line.timestamp * kMicrosPerSecond});
+      if (!status.ok()) return status;
+    }
+    return batch.Flush();
+  }
+  absl::Status Write(const std::string& text, IndexWriter* writer) {
+    return Write(text, &declarations_, &tables_, writer);
+  }
+  std::string RandomLines(int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += RandomLine();
+    return text;
+  }
+
+  Matcher RandomMatcher() {
+    constexpr const char* kNames[] = {"host", "zone", "pod", "none"};
+    const std::string name = kNames[random_.Uniform(std::size(kNames))];
+    const auto kind = static_cast<MatchKind>(random_.Uniform(4));
+    std::string value;
+    switch (random_.Uniform(6)) {
+      case 0:
+        break;
+      case 1:
+        value = fmt::format("h{}", random_.Uniform(300));
+        break;
+      case 2:
+        value = fmt::format("z-{}", random_.Uniform(8));
+        break;
+      case 3:
+        value = fmt::format("p {}|h{}|z-1", random_.Uniform(60), random_.Uniform(300));
+        break;
+      case 4:
+        value = fmt::format("h{}.*", random_.Uniform(30));
+        break;
+      default:
+        value = fmt::format(".*{}|", random_.Uniform(10));
+        break;
+    }
+    return *Matcher::Create(kind, name, value);
+  }
+
+  MetricRead RandomRead() {
+    MetricRead read;
+    if (random_.Uniform(4) != 0) {
+      const bool is_pattern = random_.Uniform(3) == 0;
+      read.matchers.push_back(*Matcher::Create(is_pattern ? MatchKind::kMatches : MatchKind::kEqual,
+                                               kNameLabel, is_pattern ? "(cpu|mem).*" : "cpu"));
+    }
+    for (uint64_t i = 0, count = 1 + random_.Uniform(3); i < count; ++i)
+      read.matchers.push_back(RandomMatcher());
+    const int64_t hour = 3'600'000;
+    read.start_millis = kStartMicros / 1'000 + static_cast<int64_t>(random_.Uniform(kDays * 24)) * hour;
+    read.end_millis = read.start_millis + static_cast<int64_t>(1 + random_.Uniform(30)) * hour;
+    read.now_micros = kStartMicros;
+    read.samples_max = 1'000'000;
+    read.series_max = 1'000'000;
+    return read;
+  }
+
+  static std::vector<std::string> Texts(const MetricSamples& samples) {
+    std::vector<std::string> texts;
+    for (const promql::SampleSeries& series : samples.series) {
+      std::string text = promql::LabelsText(series.labels);
+      for (size_t i = 0; i < series.times.size(); ++i)
+        text += fmt::format(" {}@{}", series.values[i], series.times[i]);
+      texts.push_back(std::move(text));
+    }
+    return texts;
+  }
+
+  // Returns the rows that were read with the index, and without.
+  std::pair<int64_t, int64_t> ExpectSame(MetricRead read) {
+    std::string text;
+    for (const Matcher& matcher : read.matchers) text += matcher.Text() + " ";
+    const auto rows_before = tables_.rows_read;
+    const auto scanned = ReadMetrics(declarations_.List(), read, &tables_);
+    const auto rows_scanned = tables_.rows_read - rows_before;
+    const auto listed_by_scan = ListMetrics(declarations_.List(), read, &tables_);
+    read.index = &index_;
+    const auto rows_then = tables_.rows_read;
+    const auto indexed = ReadMetrics(declarations_.List(), read, &tables_);
+    const auto rows_indexed = tables_.rows_read - rows_then;
+    const auto listed = ListMetrics(declarations_.List(), read, &tables_);
+    EXPECT_TRUE(scanned.ok() && indexed.ok() && listed.ok() && listed_by_scan.ok()) << text;
+    if (!scanned.ok() || !indexed.ok() || !listed.ok() || !listed_by_scan.ok()) return {0, 0};
+    EXPECT_EQ(Texts(*indexed), Texts(*scanned)) << text;
+    EXPECT_EQ(*listed, *listed_by_scan) << text;
+    samples_ += static_cast<int64_t>(indexed->series.size());
+    return {rows_indexed, rows_scanned};
+  }
+
+  void ExpectSound() {
+    for (const KnownSeriesRef& series : declarations_.List()) {
+      const auto report = CheckIndex(*series, &tables_);
+      ASSERT_TRUE(report.ok()) << report.status();
+      EXPECT_TRUE(report->is_whole && report->is_sound())
+          << (report->problems.empty() ? series->schema.name : report->problems[0]);
+    }
+  }
+
+  SeededRandom random_{11};
+  MemoryTables tables_;
+  SystemClock clock_;
+  Declarations declarations_{&tables_, &clock_};
+  EntityIndex index_;
+  std::vector<Entity> entities_;
+  int64_t samples_ = 0;
+};
+
+TEST_F(IndexedMetricsTest, AnswersAreThoseOfAScan) {
+  IndexWriter writer(&tables_, &clock_);
+  for (int round = 0; round < 40; ++round) {
+    ASSERT_TRUE(Write(RandomLines(60), &writer).ok());
+    if (round % 10 == 9) {
+      ASSERT_TRUE(writer.KeepUp().ok());
+    }
+    for (int i = 0; i < 10; ++i) ExpectSame(RandomRead());
+  }
+  ExpectSound();
+  EXPECT_GT(samples_, 1'000);
+  EXPECT_GT(index_.counts().answered, 400U);
+  EXPECT_EQ(index_.counts().unanswered, 0U);
+}
+
+TEST_F(IndexedMetricsTest, OneEntityOfManyIsReadAlone) {
+  IndexWriter writer(&tables_, &clock_);
+  const std::string text = RandomLines(2'000);
+  ASSERT_TRUE(Write(text, &writer).ok());
+  MetricRead read = RandomRead();
+  read.matchers = {*Matcher::Create(MatchKind::kEqual, kNameLabel, "cpu"),
+                   *Matcher::Create(MatchKind::kEqual, "pod", "p 1")};
+  read.start_millis = kStartMicros / 1'000;
+  read.end_millis = read.start_millis + kDays * 24 * 3'600'000;
+  const auto [indexed, scanned] = ExpectSame(read);
+  EXPECT_GT(samples_, 0);
+  EXPECT_LT(indexed, scanned / 10);
+}
+
+TEST_F(IndexedMetricsTest, DeletedPointsAreGoneAndTheRestIsFound) {
+  IndexWriter writer(&tables_, &clock_);
+  const std::string text = RandomLines(1'500);
+  ASSERT_TRUE(Write(text, &writer).ok());
+  for (int round = 0; round < 12; ++round) {
+    const MetricRead read = RandomRead();
+    MetricDelete what;
+    what.sets = {read.matchers};
+    what.start_millis = read.start_millis;
+    what.end_millis = read.end_millis;
+    if (round % 2 == 0) what.index = &index_;
+    ASSERT_TRUE(DeleteMetrics(declarations_.List(), what, &tables_).ok());
+    const auto left = ReadMetrics(declarations_.List(), read, &tables_);
+    ASSERT_TRUE(left.ok());
+    EXPECT_TRUE(left->series.empty());
+    for (int i = 0; i < 10; ++i) ExpectSame(RandomRead());
+  }
+  ExpectSound();
+  // What was deleted comes again.
+  ASSERT_TRUE(Write(text, &writer).ok());
+  for (int i = 0; i < 20; ++i) ExpectSame(RandomRead());
+  ExpectSound();
+}
+
+// Whichever write a process dies before, what is there is in the index.
+TEST_F(IndexedMetricsTest, EachDeathLeavesTheIndexSound) {
+  for (int writes_left = 0; writes_left < 24; ++writes_left) {
+    tables_.tables.clear();
+    ASSERT_TRUE(declarations_.Load().ok());
+    DyingTables dying(&tables_, writes_left);
+    Declarations declarations(&dying, &clock_);
+    IndexWriter writer(&dying, &clock_);
+    for (int round = 0; round < 8; ++round) (void)Write(RandomLines(20), &declarations, &dying, &writer);
+    ASSERT_TRUE(declarations_.Load().ok());
+    for (const KnownSeriesRef& series : declarations_.List()) {
+      const auto report = CheckIndex(*series, &tables_);
+      ASSERT_TRUE(report.ok()) << report.status();
+      EXPECT_TRUE(report->is_sound()) << report->problems[0];
+      EXPECT_TRUE(report->is_whole || report->rows == 0);
+    }
+    for (int i = 0; i < 5; ++i) ExpectSame(RandomRead());
+  }
+}
+
+TEST_F(IndexedMetricsTest, AnIndexThatIsNotWholeIsPassedOver) {
+  ASSERT_TRUE(Write(RandomLines(500), nullptr).ok());  // a build that had no index
+  IndexWriter writer(&tables_, &clock_);
+  ASSERT_TRUE(Write(RandomLines(500), &writer).ok());
+  for (int i = 0; i < 20; ++i) ExpectSame(RandomRead());
+  EXPECT_EQ(index_.counts().answered, 0U);
+  EXPECT_GT(index_.counts().unanswered, 0U);
+  for (const KnownSeriesRef& series : declarations_.List())
+    ASSERT_TRUE(RebuildIndex(*series, &tables_, clock_, true).ok());
+  ExpectSound();
+  for (int i = 0; i < 20; ++i) ExpectSame(RandomRead());
+  EXPECT_GT(index_.counts().answered, 0U);
+}
+
+TEST_F(IndexedMetricsTest, ValuesOfATagAreThoseOfAScan) {
+  IndexWriter writer(&tables_, &clock_);
+  const std::string text = RandomLines(1'000);
+  ASSERT_TRUE(Write(text, &writer).ok());
+  const KnownSeriesRef cpu = declarations_.Find("cpu");
+  const SeriesSchema view = LabelsAsTags(*cpu);
+  for (int zone = 0; zone < 8; ++zone) {
+    Query query;
+    query.selection.tags.resize(view.tags.size());
+    query.selection.tags[*view.FindTag("zone")].values = {fmt::format("z-{}", zone)};
+    const auto scanned = ListTagValues(*cpu, query, *view.FindTag("host"), "h", 1'000, &tables_);
+    query.index = &index_;
+    const auto indexed = ListTagValues(*cpu, query, *view.FindTag("host"), "h", 1'000, &tables_);
+    ASSERT_TRUE(scanned.ok() && indexed.ok());
+    EXPECT_EQ(indexed->values, scanned->values);
+  }
+  EXPECT_EQ(index_.counts().answered, 8U);
+}
+
+}  // namespace
+}  // namespace sonde::series

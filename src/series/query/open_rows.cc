@@ -1,0 +1,204 @@
+#include "series/query/open_rows.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "promql/syntax/matcher.h"
+#include "series/index/entity_index.h"
+
+namespace sonde::series {
+namespace {
+
+using promql::Matcher;
+using promql::MatchKind;
+
+// Beginnings of keys that labels are written out as.
+constexpr size_t kPrefixesMax = 1'000;
+// So many entities are read one by one whatever share of the series they are.
+constexpr size_t kFewEntities = 64;
+// A larger share of the series is read as it lies, and the others are passed over.
+constexpr size_t kShareMax = 8;
+// Ranges of one read, in this process and elsewhere.
+constexpr size_t kEntitiesMax = 100'000;
+constexpr size_t kEntitiesMaxElsewhere = kScanRangesMax;
+
+// The values of a filter as one condition.
+absl::StatusOr<Matcher> MatcherOf(const std::string& label, const TagFilter& filter) {
+  if (filter.values.size() == 1 && !filter.prefix)
+    return Matcher::Create(MatchKind::kEqual, label, filter.values[0]);
+  std::string pattern;
+  for (const std::string& value : filter.values) pattern += re2::RE2::QuoteMeta(value) + "|";
+  if (filter.prefix) {
+    pattern += re2::RE2::QuoteMeta(*filter.prefix) + ".*";
+  } else {
+    pattern.pop_back();
+  }
+  return Matcher::Create(MatchKind::kMatches, label, std::move(pattern));
+}
+
+// INVALID_ARGUMENT: a pattern that PromQL refuses.
+absl::StatusOr<std::vector<Matcher>> MatchersOf(const KnownSeries& open, const Query& query) {
+  std::vector<Matcher> matchers;
+  const auto add = [&](absl::StatusOr<Matcher> matcher) {
+    if (matcher.ok()) matchers.push_back(*std::move(matcher));
+    return matcher.status();
+  };
+  const std::vector<TagFilter>& filters = query.selection.tags;
+  for (size_t label = 0; label < filters.size(); ++label) {
+    if (filters[label].IsAny()) continue;
+    if (absl::Status status = add(MatcherOf(open.labels[label], filters[label])); !status.ok()) return status;
+  }
+  for (const TagCondition& condition : query.conditions) {
+    // A filter of one value often says the same.
+    const bool is_said = !condition.is_negated && condition.tag < filters.size() &&
+                         filters[condition.tag].values.size() == 1 && !filters[condition.tag].prefix;
+    if (is_said) continue;
+    const MatchKind kind = condition.is_negated ? MatchKind::kMatchesNot : MatchKind::kMatches;
+    absl::Status status = add(Matcher::Create(kind, open.labels[condition.tag], condition.pattern));
+    if (!status.ok()) return status;
+  }
+  return matchers;
+}
+
+// The labels of the entities that the index gives, as keys have them, sorted.  Nothing: the index does not have all of the series,
+// or so many of its entities that to read all rows as they lie is quicker.
+absl::StatusOr<std::optional<std::vector<std::string>>> ChooseEntities(const KnownSeries& open,
+                                                                       const Query& query,
+                                                                       const Selection& times,
+                                                                       TableAccess* tables) {
+  const std::optional<std::vector<std::string>> all;
+  absl::StatusOr<std::vector<Matcher>> matchers = MatchersOf(open, query);
+  if (!matchers.ok()) return all;
+  EntityQuestion question;
+  question.matchers = *std::move(matchers);
+  question.from_micros = times.from_micros;
+  question.to_micros = times.to_micros;
+  question.interrupted = query.interrupted;
+  const absl::StatusOr<std::optional<EntityAnswer>> answer = query.index->Select(open, question, tables);
+  // Who may read the series need not be one who may read its index.
+  if (absl::IsPermissionDenied(answer.status())) return all;
+  if (!answer.ok()) return answer.status();
+  if (!answer->has_value()) return all;
+  const size_t count = (*answer)->count;
+  const size_t count_max = tables->numbers() == nullptr ? kEntitiesMaxElsewhere : kEntitiesMax;
+  if (count > count_max || (count > kFewEntities && count > (*answer)->total / kShareMax)) return all;
+  return TextsOf(**answer);
+}
+
+// The beginnings of the labels of keys.  Labels stand in the key in their order: as long as the first ones have given values, these are
+// where it begins.
+struct Beginnings {
+  std::vector<std::string> texts = {""};
+  bool are_whole = true;      // they are all of the labels
+  bool end_in_value = false;  // a whole one
+  size_t fixed = 0;           // so many labels have given values
+};
+
+Beginnings BeginningsOf(const KnownSeries& open, const Selection& selection) {
+  Beginnings found;
+  for (size_t i = 0; i < open.labels.size() && found.are_whole; ++i) {
+    const TagFilter& filter = selection.tags[i];
+    const bool has_empty = std::find(filter.values.begin(), filter.values.end(), "") != filter.values.end();
+    const size_t values = filter.values.size() + (filter.prefix ? 1 : 0);
+    found.are_whole = values > 0 && !filter.prefix && !has_empty;
+    if (values == 0 || has_empty || found.texts.size() * values > kPrefixesMax) {
+      found.are_whole = false;
+      break;
+    }
+    if (found.are_whole) ++found.fixed;
+    found.end_in_value = !filter.prefix;
+    std::vector<std::string> longer;
+    for (const std::string& text : found.texts) {
+      std::string begin = text.empty() ? text : text + ",";
+      AppendEscaped(open.labels[i], &begin);
+      begin += '=';
+      for (const std::string& value : filter.values) AppendEscaped(value, &longer.emplace_back(begin));
+      if (filter.prefix) AppendEscaped(*filter.prefix, &longer.emplace_back(begin));
+    }
+    found.texts = std::move(longer);
+  }
+  return found;
+}
+
+// Whether there are conditions on labels from this one on.
+bool HasConditionsFrom(size_t label, const Query& query, const Selection& selection) {
+  const auto first =
+      selection.tags.begin() + static_cast<std::ptrdiff_t>(std::min(label, selection.tags.size()));
+  return std::any_of(first, selection.tags.end(), [](const TagFilter& filter) { return !filter.IsAny(); }) ||
+         std::any_of(query.conditions.begin(), query.conditions.end(),
+                     [label](const TagCondition& condition) { return condition.tag >= label; });
+}
+
+// The rows of these entities.
+absl::StatusOr<std::vector<RowRange>> RangesOf(const std::vector<std::string>& texts, const KeyCodec& codec,
+                                               Selection selection) {
+  // They differ in the labels only.
+  const std::string model = kNoLabelsText;
+  selection.tags = {TagFilter{.values = {model}, .prefix = {}}};
+  const absl::StatusOr<ScanPlan> plan = PlanScan(codec, selection);
+  if (!plan.ok()) return plan.status();
+  const std::string begin = codec.schema().key[0].text + codec.schema().delimiter;
+  const auto put = [&](std::string_view text, std::string_view of_model, std::string* key) {
+    const std::string_view behind = of_model.substr(begin.size() + model.size());
+    key->reserve(begin.size() + text.size() + behind.size());
+    key->append(begin).append(text).append(behind);
+  };
+  std::vector<RowRange> ranges;
+  ranges.reserve(texts.size() * plan->ranges.size());
+  for (const RowRange& range : plan->ranges) {
+    for (const std::string& text : texts) {
+      RowRange& made = ranges.emplace_back();
+      put(text, range.start, &made.start);
+      put(text, range.end, &made.end);
+    }
+  }
+  return NormalizeRanges(std::move(ranges));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<RowRange>> PlanOpenRows(const KnownSeries& open, const KeyCodec& codec,
+                                                   const Query& query, const Selection& selection,
+                                                   TableAccess* tables) {
+  const Beginnings beginnings = BeginningsOf(open, selection);
+  if (query.index != nullptr && !beginnings.are_whole &&
+      HasConditionsFrom(beginnings.fixed, query, selection)) {
+    const absl::StatusOr<std::optional<std::vector<std::string>>> entities =
+        ChooseEntities(open, query, selection, tables);
+    if (!entities.ok()) return entities.status();
+    if (entities->has_value()) return RangesOf(**entities, codec, selection);
+  }
+  std::vector<RowRange> ranges;
+  const auto add = [&](TagFilter labels) -> absl::Status {
+    const Selection part{.tags = {std::move(labels)},
+                         .from_micros = selection.from_micros,
+                         .to_micros = selection.to_micros,
+                         .fields = {}};
+    const absl::StatusOr<ScanPlan> plan = PlanScan(codec, part);
+    if (plan.ok()) ranges.insert(ranges.end(), plan->ranges.begin(), plan->ranges.end());
+    return plan.status();
+  };
+  for (const std::string& text : beginnings.texts) {
+    absl::Status status;
+    if (beginnings.are_whole) {
+      status = add({.values = {text.empty() ? kNoLabelsText : text}, .prefix = {}});
+    } else if (beginnings.end_in_value) {
+      // Nothing follows the value, or another label: `host=a` is no beginning of `host=ab`.
+      status = add({.values = {text}, .prefix = {}});
+      if (status.ok()) status = add({.values = {}, .prefix = text + ","});
+    } else if (!text.empty()) {
+      status = add({.values = {}, .prefix = text});
+    } else {
+      status = add({});
+    }
+    if (!status.ok()) return status;
+  }
+  return NormalizeRanges(std::move(ranges));
+}
+
+}  // namespace sonde::series

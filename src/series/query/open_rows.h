@@ -1,0 +1,27 @@
+// Which rows of an open series a query reads: those whose keys begin as its conditions say, or those of the entities that the index
+// gives (series/index/entity_index.h).
+//
+// Rows that are not asked for may be among them; none that is asked for is missing.
+//
+// Threads: the function may be called at once.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/row_range.h"
+#include "model/table_access.h"
+#include "series/key/key_codec.h"
+#include "series/key/scan_plan.h"
+#include "series/known/known_series.h"
+#include "series/query/query_words.h"
+
+namespace sonde::series {
+
+// In normal form.  `codec`: of open.schema.  `selection`: what the query's conditions say of each label, and the times of the points.
+// Errors: those of PlanScan; with query.index, those of the tables and of query.interrupted.
+absl::StatusOr<std::vector<RowRange>> PlanOpenRows(const KnownSeries& open, const KeyCodec& codec,
+                                                   const Query& query, const Selection& selection,
+                                                   TableAccess* tables);
+
+}  // namespace sonde::series
