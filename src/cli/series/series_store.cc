@@ -13,6 +13,7 @@
 #include "cli/series/series_commands.h"
 #include "series/derive/rebuild.h"
 #include "series/derive/rewrite.h"
+#include "series/index/write/index_repair.h"
 #include "series/known/declaration_store.h"
 #include "series/schema/status_text.h"
 #include "series/write/row_text.h"
@@ -117,11 +118,76 @@ struct RebuildOptions {
   std::string declaration;
   std::vector<std::string> tables;
   bool is_stale_only = false;
+  bool is_check_only = false;
   bool is_json = false;
   AccessFlags access;
 };
 
+constexpr std::string_view kIndexSuffix = "@index";
+
+// stored:SERIES@index
+bool IsIndex(std::string_view reference) {
+  return reference.starts_with("stored:") && reference.ends_with(kIndexSuffix);
+}
+
+void PrintIndexReport(const RebuildOptions& options, const series::IndexReport& report) {
+  for (const std::string& problem : report.problems) fmt::print(stderr, "{}\n", problem);
+  fmt::print(
+      stderr,
+      "{} rows read, of {} entities; {} entities, and a day or a field of {} rows of others, {} in the "
+      "index; {} entities of the index have no row\n",
+      report.rows, report.entities, report.missing_entities, report.missing_rows,
+      options.is_check_only ? "are not" : "were not", report.idle_entities);
+  if (options.is_check_only && report.is_given_up) {
+    fmt::print(stderr, "The server has given the index up: the series has more entities than it may know.\n");
+  } else if (options.is_check_only && !report.is_whole) {
+    fmt::print(stderr, "The index is not marked as whole: all rows of the series are read.\n");
+  }
+  if (!options.is_json) return;
+  const nlohmann::ordered_json result = {{"rows", report.rows},
+                                         {"entities", report.entities},
+                                         {"missing_entities", report.missing_entities},
+                                         {"missing_rows", report.missing_rows},
+                                         {"idle_entities", report.idle_entities},
+                                         {"is_whole", report.is_whole},
+                                         {"is_given_up", report.is_given_up},
+                                         {"problems", report.problems}};
+  fmt::print("{}\n", result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+int RebuildIndexOf(const RebuildOptions& options) {
+  if (!options.tables.empty() || options.is_stale_only) {
+    return ReportStatus("rebuild", absl::InvalidArgumentError("--table and --stale are for derived tables"));
+  }
+  const absl::StatusOr<AccessFlags> access = ResolveAccess(options.access);
+  if (!access.ok()) return ReportStatus("rebuild", access.status());
+  const std::string series = options.declaration.substr(0, options.declaration.size() - kIndexSuffix.size());
+  const absl::StatusOr<OpenSeries> opened = OpenAnySeries(series, *access);
+  if (!opened.ok()) return ReportStatus("rebuild", opened.status());
+  if (!opened->open) {
+    return ReportStatus(
+        "rebuild", absl::FailedPreconditionError(
+                       fmt::format("series '{}' is declared: only series that nobody declared are indexed",
+                                   Printable(opened->schema.name))));
+  }
+  const series::IndexProgress progress{
+      .tell = [](const series::IndexReport& so_far) { fmt::print(stderr, "{} rows read\n", so_far.rows); }};
+  const SystemClock clock;
+  const bool is_alone = access->endpoint.empty();
+  const absl::StatusOr<series::IndexReport> report =
+      options.is_check_only
+          ? series::CheckIndex(*opened->open, opened->tables.get(), progress)
+          : series::RebuildIndex(*opened->open, opened->tables.get(), clock, is_alone, progress);
+  if (!report.ok()) return ReportStatus("rebuild", report.status());
+  PrintIndexReport(options, *report);
+  const bool has_all = report->is_sound() && report->is_whole && !report->is_given_up;
+  return options.is_check_only && !has_all ? 1 : 0;
+}
+
 int Rebuild(const RebuildOptions& options) {
+  if (IsIndex(options.declaration)) return RebuildIndexOf(options);
+  if (options.is_check_only)
+    return ReportStatus("rebuild", absl::InvalidArgumentError("--check is for stored:SERIES@index"));
   absl::StatusOr<OpenSeries> opened = OpenDeclaredSeries(options.declaration, options.access);
   if (!opened.ok()) return ReportStatus("rebuild", opened.status());
   if (absl::Status status = KeepTables(options.tables, &opened->schema); !status.ok())
@@ -223,14 +289,20 @@ void AddSeriesRebuild(CLI::App& series, int* exit_status) {
       ->allow_extra_args(false);
   command->add_flag("--stale", options->is_stale_only,
                     "only roll-ups whose writer died before it had brought them up to date");
+  command->add_flag("--check", options->is_check_only,
+                    "Only compare an index with the rows of its series; exit status 1 where it lacks some");
   command->add_flag("--json", options->is_json, "print the counts as JSON");
   AddAccessFlags(*command, &options->access);
   command->footer(
+      "stored:SERIES@index is the index of a series that nobody declared: it is completed from the rows of "
+      "the "
+      "series.\n"
       "May be broken off and begun again, and run while others write.  Pieces of roll-ups that some "
       "points are\n"
       "forgotten of stay as they are.\n\nExamples:\n  sonde series rebuild meters.yaml --endpoint "
       "127.0.0.1:8086\n"
-      "  sonde series rebuild meters.yaml --table SENSOR_1D --endpoint 127.0.0.1:8086");
+      "  sonde series rebuild meters.yaml --table SENSOR_1D --endpoint 127.0.0.1:8086\n"
+      "  sonde series rebuild stored:cpu@index --check --endpoint 127.0.0.1:8086");
   command->callback([options, exit_status] { *exit_status = Rebuild(*options); });
 }
 

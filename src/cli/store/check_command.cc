@@ -10,6 +10,7 @@
 #include "cli/reach/command_end.h"
 #include "cli/store/backup_flags.h"
 #include "cli/store/check_cluster.h"
+#include "cli/store/check_index.h"
 #include "cli/store/store_commands.h"
 
 namespace sonde {
@@ -44,6 +45,14 @@ absl::StatusOr<bool> RunCluster(const CheckFlags& flags) {
   return facts.faults.empty();
 }
 
+absl::StatusOr<IndexCheck> CheckIndexesOf(const std::string& data_dir) {
+  AccessFlags access;
+  access.data_dir = data_dir;
+  const absl::StatusOr<std::unique_ptr<TableAccess>> tables = OpenAccess(access);
+  if (!tables.ok()) return tables.status();
+  return CheckIndexes(tables->get(), [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+}
+
 absl::StatusOr<bool> Run(const CheckFlags& flags) {
   const int places =
       (flags.data_dir.empty() ? 0 : 1) + (flags.repository.empty() ? 0 : 1) + (flags.store.empty() ? 0 : 1);
@@ -57,17 +66,31 @@ absl::StatusOr<bool> Run(const CheckFlags& flags) {
   if (absl::Status status = CheckDataDir(flags.data_dir); !status.ok()) return status;
   absl::StatusOr<CheckReport> report = CheckDirectory({.data_dir = flags.data_dir});
   if (!report.ok()) return report.status();
+  IndexCheck index;
+  if (report->damage.empty()) {
+    absl::StatusOr<IndexCheck> checked = CheckIndexesOf(flags.data_dir);
+    if (!checked.ok()) return checked.status();
+    index = *std::move(checked);
+  }
+  const bool is_sound = report->damage.empty() && index.faults.empty();
   if (flags.transfer.json) {
-    const nlohmann::json out = {
-        {"tables", report->tables_count}, {"bytes", report->bytes}, {"damage", report->damage}};
-    fmt::print("{}\n", out.dump(2));
-    return report->damage.empty();
+    const nlohmann::json out = {{"tables", report->tables_count}, {"bytes", report->bytes},
+                                {"damage", report->damage},       {"open_series", index.series_count},
+                                {"index_faults", index.faults},   {"notices", index.notices}};
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return is_sound;
   }
   for (const std::string& line : report->damage) fmt::print("{}\n", line);
+  for (const std::string& line : index.faults) fmt::print("{}\n", line);
+  for (const std::string& line : index.notices) fmt::print("note: {}\n", line);
   if (report->damage.empty()) {
     fmt::print("{} tables, {} bytes: all are as they were written\n", report->tables_count, report->bytes);
   }
-  return report->damage.empty();
+  if (is_sound && index.series_count > 0) {
+    fmt::print("{} open series, {} rows: whatever their indexes say to be whole, is\n", index.series_count,
+               index.rows_count);
+  }
+  return is_sound;
 }
 
 }  // namespace
@@ -106,6 +129,7 @@ void AddCheckCommand(CLI::App& app, int* exit_status) {
       "wrong.\n"
       "Nothing is repaired.  No server may be using the directory: one that does reads all of it once a "
       "day.\n"
+      "The index of each open series is compared with its rows, too.\n"
       "In a cluster, servers may go on: tables are compared with the records, and all rows are read by "
       "HBase.\n"
       "A backup is opened in a directory below TMPDIR, which needs room for the largest one.");
