@@ -133,7 +133,7 @@ absl::StatusOr<std::unique_ptr<series::IngestService>> OpenIngest(const ServeSet
                                      {.ingest = ingest,
                                       .bytes_under_way_max = static_cast<int64_t>(settings.memory_bytes / 4),
                                       .index = index,
-                                      .index_cache_bytes_max = settings.memory_bytes / 32,
+                                      .index_cache_bytes_max = settings.memory_bytes / 16,
                                       .idle_workers = idle_workers,
                                       .tables_of_caller = [tables, instance, line](std::string caller) {
                                         return std::make_unique<LocalTables>(tables, instance,
