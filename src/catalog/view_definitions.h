@@ -9,7 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "catalog/sql_views.h"
+#include "catalog/record/sql_views.h"
 #include "model/table_schema.h"
 
 namespace sonde {

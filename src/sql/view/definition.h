@@ -22,7 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "base/arena.h"
-#include "catalog/sql_views.h"
+#include "catalog/record/sql_views.h"
 #include "model/datum.h"
 #include "model/table_schema.h"
 #include "sql/bind/binder.h"

@@ -30,7 +30,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "catalog/sql_views.h"
+#include "catalog/record/sql_views.h"
 #include "sql/exec/bundle_finder.h"
 #include "sql/view/checkpoint.h"
 #include "sql/view/contributions.h"

@@ -1,4 +1,4 @@
-#include "catalog/deleted_tables.h"
+#include "catalog/record/deleted_tables.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "catalog/hex.h"
+#include "catalog/record/hex.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "catalog/view_record.h"
+#include "catalog/record/view_record.h"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
-#include "catalog/hex.h"
+#include "catalog/record/hex.h"
 
 namespace sonde {
 namespace {

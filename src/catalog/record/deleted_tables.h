@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "catalog/table_record.h"
+#include "catalog/record/table_record.h"
 #include "engine/record_store.h"
 
 namespace sonde {

@@ -1,4 +1,4 @@
-#include "catalog/sql_views.h"
+#include "catalog/record/sql_views.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/bytes.h"
-#include "catalog/hex.h"
-#include "catalog/table_record.h"
+#include "catalog/record/hex.h"
+#include "catalog/record/table_record.h"
 #include "model/limits.h"
 
 namespace sonde {

@@ -1,10 +1,10 @@
-#include "catalog/schema_bundles.h"
+#include "catalog/record/schema_bundles.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "catalog/hex.h"
+#include "catalog/record/hex.h"
 
 namespace sonde {
 namespace {

@@ -1,9 +1,9 @@
-#include "catalog/authorized_views.h"
+#include "catalog/record/authorized_views.h"
 
 #include <fmt/format.h>
 
-#include "catalog/hex.h"
-#include "catalog/view_record.h"
+#include "catalog/record/hex.h"
+#include "catalog/record/view_record.h"
 
 namespace sonde {
 
