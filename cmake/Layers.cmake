@@ -8,7 +8,7 @@ set(SONDE_LAYERS
   "copy=4" "table=4" "hbase/call=4" "hbase=4" "client/channel=4" "client=4" "engine/rocks/store=4" "backup/repository=4" "backup/store=4" "sql/key=4" "sql/expression=4"
   "series/known=5" "upkeep=5" "backup/journal=5" "keyviz=5" "wire/call=5" "web/http=5" "engine/hbase=5" "engine/rocks/scan=5" "sql/plan=5" "sql/rewrite=5" "sql/bind=5"
   "series/index=6" "series/write=6" "series/query=6" "sql/operator=6" "sql/scan=6" "sql/series=6" "sql/relation=6" "sql/exec=6" "wire/sql=6" "wire/data=6" "wire/resources=6" "wire/operations=6" "wire/admin=6" "web=6" "engine/rocks/settle=6" "journal=6"
-  "series/input=7" "series/output=7" "series/derive=7" "series/metric=7" "wire=7" "sql/http=7" "sql/view=7" "engine/rocks=7" "prometheus=7"
+  "series/input=7" "series/output=7" "series/derive=7" "series/metric=7" "wire=7" "sql/http=7" "sql/view=7" "sql/view/state=7" "sql/view/keep=7" "engine/rocks=7" "prometheus=7"
   "backup/copy=8" "series/advise=8" "series/http=8" "promql/http=8" "promql/transfer=8" "server/process=8" "bench/data=8"
   "server=9" "bench=9" "cli/reference=9" "cli/watch=9"
   "cli/reach=10" "cli/series=10" "cli/store=10" "cli=10" "bench/inside=10")

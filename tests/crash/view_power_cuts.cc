@@ -17,7 +17,7 @@
 #include "engine/rocks/rocks_engine.h"
 #include "lossy_file_system.h"
 #include "rocksdb/env.h"
-#include "sql/view/view_test_support.h"
+#include "sql/view/keep/view_test_support.h"
 #include "temporary_directory.h"
 
 namespace sonde::sql {

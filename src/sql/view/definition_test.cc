@@ -1,6 +1,6 @@
 #include "sql/view/definition.h"
 
-#include "sql/view/view_test_support.h"
+#include "sql/view/keep/view_test_support.h"
 
 namespace sonde::sql {
 namespace {

@@ -1,4 +1,4 @@
-#include "sql/view/group_tree.h"
+#include "sql/view/state/group_tree.h"
 
 #include <algorithm>
 #include <optional>

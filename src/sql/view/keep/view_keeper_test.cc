@@ -1,6 +1,6 @@
-#include "sql/view/view_keeper.h"
+#include "sql/view/keep/view_keeper.h"
 
-#include "sql/view/view_test_support.h"
+#include "sql/view/keep/view_test_support.h"
 #include "work/idle_workers.h"
 
 namespace sonde::sql {

@@ -1,6 +1,6 @@
 // Views that outlive their source: what their hints may say, what they keep, and when they forget.
+#include "sql/view/keep/view_test_support.h"
 #include "sql/view/lifetime.h"
-#include "sql/view/view_test_support.h"
 
 namespace sonde::sql {
 namespace {

@@ -1,4 +1,4 @@
-#include "sql/view/state_keys.h"
+#include "sql/view/state/state_keys.h"
 
 #include <limits>
 

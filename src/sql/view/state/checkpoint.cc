@@ -1,4 +1,4 @@
-#include "sql/view/checkpoint.h"
+#include "sql/view/state/checkpoint.h"
 
 #include <algorithm>
 #include <variant>

@@ -21,11 +21,11 @@
 #include "engine/engine.h"
 #include "sql/view/definition.h"
 #include "sql/view/group_state.h"
-#include "sql/view/group_tree.h"
-#include "sql/view/state_keys.h"
-#include "sql/view/state_rows.h"
+#include "sql/view/state/group_tree.h"
+#include "sql/view/state/state_keys.h"
+#include "sql/view/state/state_rows.h"
+#include "sql/view/state/view_table.h"
 #include "sql/view/view_row.h"
-#include "sql/view/view_table.h"
 
 namespace sonde::sql {
 

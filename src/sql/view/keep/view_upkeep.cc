@@ -1,4 +1,4 @@
-#include "sql/view/view_upkeep.h"
+#include "sql/view/keep/view_upkeep.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>

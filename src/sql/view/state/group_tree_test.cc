@@ -1,4 +1,4 @@
-#include "sql/view/group_tree.h"
+#include "sql/view/state/group_tree.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/memory/memory_engine.h"
-#include "sql/view/state_rows.h"
+#include "sql/view/state/state_rows.h"
 
 namespace sonde::sql {
 namespace {

@@ -1,10 +1,10 @@
-#include "sql/view/frozen_shares.h"
+#include "sql/view/state/frozen_shares.h"
 
 #include <utility>
 
 #include "base/varint.h"
 #include "sql/plan/try.h"
-#include "sql/view/state_keys.h"
+#include "sql/view/state/state_keys.h"
 
 namespace sonde::sql {
 namespace {

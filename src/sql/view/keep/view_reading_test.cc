@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sql/exec/instance_names.h"
-#include "sql/view/view_test_support.h"
+#include "sql/view/keep/view_test_support.h"
 
 namespace sonde::sql {
 namespace {

@@ -8,8 +8,8 @@
 #include <iterator>
 #include <random>
 
-#include "sql/view/dying_engine_test_support.h"
-#include "sql/view/view_test_support.h"
+#include "sql/view/keep/dying_engine_test_support.h"
+#include "sql/view/keep/view_test_support.h"
 
 namespace sonde::sql {
 namespace {

@@ -1,4 +1,4 @@
-#include "sql/view/changed_rows.h"
+#include "sql/view/keep/changed_rows.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "sql/view/view_writer.h"
+#include "sql/view/state/view_writer.h"
 
 #include <algorithm>
 #include <iterator>
@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "sql/plan/try.h"
-#include "sql/view/state_keys.h"
+#include "sql/view/state/state_keys.h"
 
 namespace sonde::sql {
 namespace {

@@ -1,4 +1,4 @@
-#include "sql/view/view_upkeep.h"
+#include "sql/view/keep/view_upkeep.h"
 
 #include <gmock/gmock.h>
 
@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "base/varint.h"
-#include "sql/view/dying_engine_test_support.h"
-#include "sql/view/view_test_support.h"
+#include "sql/view/keep/dying_engine_test_support.h"
+#include "sql/view/keep/view_test_support.h"
 
 namespace sonde::sql {
 namespace {

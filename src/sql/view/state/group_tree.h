@@ -22,8 +22,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "sql/view/group_state.h"
-#include "sql/view/state_keys.h"
-#include "sql/view/state_rows.h"
+#include "sql/view/state/state_keys.h"
+#include "sql/view/state/state_rows.h"
 
 namespace sonde::sql {
 

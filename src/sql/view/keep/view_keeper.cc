@@ -1,4 +1,4 @@
-#include "sql/view/view_keeper.h"
+#include "sql/view/keep/view_keeper.h"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 #include "base/bytes.h"
 #include "model/names.h"
 #include "sql/plan/try.h"
-#include "sql/view/changed_rows.h"
-#include "sql/view/state_keys.h"
-#include "sql/view/view_definitions.h"
+#include "sql/view/keep/changed_rows.h"
+#include "sql/view/keep/view_definitions.h"
+#include "sql/view/state/state_keys.h"
 
 namespace sonde::sql {
 namespace {

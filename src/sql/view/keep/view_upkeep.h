@@ -25,7 +25,7 @@
 #include "absl/types/span.h"
 #include "base/steady_cond_var.h"
 #include "metrics/figure.h"
-#include "sql/view/view_keeper.h"
+#include "sql/view/keep/view_keeper.h"
 #include "table/expired_keeper.h"
 #include "table/tables.h"
 

@@ -1,4 +1,4 @@
-#include "sql/view/view_definitions.h"
+#include "sql/view/keep/view_definitions.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "sql/plan/try.h"
 #include "sql/view/definition.h"
 #include "sql/view/group_state.h"
-#include "sql/view/state_rows.h"
+#include "sql/view/state/state_rows.h"
 
 namespace sonde::sql {
 

@@ -26,7 +26,7 @@
 #include "model/row_range.h"
 #include "sql/view/definition.h"
 #include "sql/view/group_state.h"
-#include "sql/view/state_rows.h"
+#include "sql/view/state/state_rows.h"
 #include "sql/view/view_row.h"
 
 namespace sonde::sql {

@@ -1,4 +1,4 @@
-#include "sql/view/view_table.h"
+#include "sql/view/state/view_table.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "sql/view/state_rows.h"
+#include "sql/view/state/state_rows.h"
 
 #include <memory>
 #include <utility>
