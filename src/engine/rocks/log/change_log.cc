@@ -1,4 +1,4 @@
-#include "engine/rocks/store/change_log.h"
+#include "engine/rocks/log/change_log.h"
 
 #include <fmt/format.h>
 
@@ -49,6 +49,14 @@ absl::StatusOr<LogKey> ParseLogKey(const rocksdb::Slice& key) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<ChangeLog>> ChangeLog::Open(rocksdb::DB* db,
+                                                           rocksdb::ColumnFamilyHandle* column_family,
+                                                           bool syncs) {
+  std::unique_ptr<ChangeLog> log(new ChangeLog(db, column_family, syncs));
+  if (absl::Status status = log->told_.Load(); !status.ok()) return status;
+  return log;
+}
 
 ChangeLog::Commit::~Commit() {
   if (first_position_ == 0) return;
@@ -104,19 +112,25 @@ absl::StatusOr<ChangeLog::Positions*> ChangeLog::Find(TableId table) {
     status = last.status();
     if (last.ok() && last->table == table) at->second.last = at->second.last_record = last->position;
   }
+  at->second.last = std::max(at->second.last, told_.before());
   if (status.ok()) return &at->second;
   tables_.erase(table);
   return status;
 }
 
 absl::StatusOr<RowLog::End> ChangeLog::FindEnd(TableId table, int64_t frontier_min) {
-  const absl::MutexLock lock(&mutex_);
-  absl::StatusOr<Positions*> found = Find(table);
-  if (!found.ok()) return found.status();
-  Positions& positions = **found;
-  positions.last = std::max(positions.last, frontier_min);
-  const int64_t frontier = positions.under_way.empty() ? positions.last : *positions.under_way.begin() - 1;
-  return RowLog::End{frontier, positions.last_record};
+  RowLog::End end;
+  {
+    const absl::MutexLock lock(&mutex_);
+    absl::StatusOr<Positions*> found = Find(table);
+    if (!found.ok()) return found.status();
+    Positions& positions = **found;
+    positions.last = std::max(positions.last, frontier_min);
+    end.frontier = positions.under_way.empty() ? positions.last : *positions.under_way.begin() - 1;
+    end.last_record = positions.last_record;
+  }
+  end.frontier = told_.Allow(end.frontier);  // without the mutex: a write of a change does not wait for it
+  return end;
 }
 
 absl::Status ChangeLog::Read(TableId table, int64_t start, uint32_t start_index, int64_t through,
