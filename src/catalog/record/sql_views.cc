@@ -50,6 +50,7 @@ void Decode(const json& j, LogicalViewRecord* view) {
 void Decode(const json& j, MaterializedViewRecord* view) {
   view->source = SourceFromJson(j.at("source"));
   view->shown_columns = j.at("shown_columns").get<std::string>();
+  view->unpacked_columns = j.value("unpacked_columns", std::string());  // older records have none
   const int state = j.at("state").get<int>();
   if (state < 0 || state > static_cast<int>(MaterializedViewRecord::State::kReady)) {
     throw std::invalid_argument("unknown state");
@@ -118,6 +119,7 @@ RecordChange RecordOf(const MaterializedViewRecord& view) {
   json record = CommonToJson(view);
   record["source"] = SourceToJson(view.source);
   record["shown_columns"] = view.shown_columns;
+  if (!view.unpacked_columns.empty()) record["unpacked_columns"] = view.unpacked_columns;
   record["state"] = static_cast<int>(view.state);
   record["storage"] = OwnTableToJson(*view.storage);
   record["workings"] = OwnTableToJson(*view.workings);

@@ -8,6 +8,7 @@
 #include "sql/plan/try.h"
 #include "sql/view/definition.h"
 #include "sql/view/group_state.h"
+#include "sql/view/shown_rows.h"
 #include "sql/view/state/state_rows.h"
 
 namespace sonde::sql {
@@ -19,6 +20,18 @@ BindOptions BindOptionsOfView(Catalog* catalog, BundleFinder* bundles, std::stri
   };
   options.find_bundle = [bundles](const TableSchema& table, std::string_view id) {
     return bundles->Find(table, id);
+  };
+  options.find_view =
+      [catalog, instance = std::string(instance)](std::string_view id) -> absl::StatusOr<LogicalViewRef> {
+    const bool is_view =
+        catalog->FindLogicalView(fmt::format("{}/logicalViews/{}", instance, id)).ok() ||
+        catalog->FindMaterializedView(fmt::format("{}/materializedViews/{}", instance, id)).ok();
+    if (!is_view) return absl::NotFoundError("");
+    return absl::InvalidArgumentError(fmt::format("A materialized view cannot read from a view: {}", id));
+  };
+  options.find_series = [](std::string_view name) -> absl::StatusOr<FoundSeries> {
+    return absl::UnimplementedError(
+        fmt::format("A materialized view that reads from a series is not built: series.{}", name));
   };
   return options;
 }
@@ -38,6 +51,7 @@ absl::StatusOr<MaterializedViewFacts> CheckedDefinitions::Check(std::string_view
   SONDE_TRY(GroupMerger::Create(*definition).status());
   return MaterializedViewFacts{.source = definition->source_needs,
                                .shown_columns = ShownColumns(*definition),
+                               .unpacked_columns = UnpackedColumns(*definition),
                                .storage = StorageOf(*definition),
                                .workings = StateTableSchema()};
 }

@@ -11,7 +11,8 @@
 
 namespace sonde::sql {
 
-// How definitions of an instance's views are bound.  Tables are found, views are not.  Both must outlive the options.
+// How definitions of an instance's views are bound.  Tables are found; a view or a series is refused by its name.  Both must outlive
+// the options.
 BindOptions BindOptionsOfView(Catalog* catalog, BundleFinder* bundles, std::string_view instance);
 
 class CheckedDefinitions final : public ViewDefinitions {

@@ -34,6 +34,7 @@ constexpr const char* kQueries[] = {
     "SELECT CAST(part AS STRING) AS part, _key AS id, COUNT(*) AS n FROM t, UNNEST(SPLIT(CAST(f['k'] AS "
     "STRING), 'a')) AS part "
     "GROUP BY part, id",
+    "SELECT f['k'] AS k, _key AS id, f AS f, day AS old, two['v'] AS `two.v` FROM t ORDER BY k, id",
 };
 constexpr size_t kQueryCount = std::size(kQueries);
 

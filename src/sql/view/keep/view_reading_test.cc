@@ -67,6 +67,69 @@ TEST_F(ViewReadingTest, AViewWithARowKeyShowsIt) {
   EXPECT_EQ(Query("SELECT * FROM v"), "_key n \nb\"*\" 1 \n");
 }
 
+TEST_F(ViewReadingTest, AViewWithTimesHasARowForEachTime) {
+  const std::string query =
+      "SELECT k AS k, TIMESTAMP_TRUNC(_timestamp, HOUR) AS _timestamp, COUNT(*) AS n, MAX(CAST(v AS STRING)) "
+      "AS `r.m` FROM "
+      "UNPACK((SELECT SUBSTR(CAST(_key AS STRING), 1, 1) AS k, f['v'] AS v FROM t(with_history => TRUE))) "
+      "GROUP BY k, 2";
+  Put("a1", "f", "v", 10, "1");
+  Put("a2", "f", "v", 20, "2");
+  Put("a1", "f", "v", 3'700, "3");
+  Put("b", "f", "v", 3'800, "4");
+  CreateView("v", query);
+  CatchUp();
+  EXPECT_EQ(Query("SELECT * FROM v ORDER BY k, _timestamp"),
+            "k _timestamp n r.m \n"
+            "\"a\" TIMESTAMP \"1970-01-01 00:00:00+00\" 2 \"2\" \n"
+            "\"a\" TIMESTAMP \"1970-01-01 01:00:00+00\" 1 \"3\" \n"
+            "\"b\" TIMESTAMP \"1970-01-01 01:00:00+00\" 1 \"4\" \n");
+  EXPECT_EQ(Query("SELECT * FROM v ORDER BY k, _timestamp"),
+            Query("SELECT * FROM (" + query + ") ORDER BY k, _timestamp"));
+  EXPECT_EQ(Query("SELECT SUM(n) AS n FROM v WHERE _timestamp >= TIMESTAMP_SECONDS(3600) AND k = 'a'"),
+            "n \n1 \n");
+}
+
+TEST_F(ViewReadingTest, TimesOfAViewWithARowKeyAreShown) {
+  const std::string query =
+      "SELECT TIMESTAMP_TRUNC(_timestamp, DAY) AS _timestamp, COUNT(*) AS n, '*' AS _key FROM UNPACK((SELECT "
+      "f['v'] AS v FROM "
+      "t(with_history => TRUE))) GROUP BY _key, 1";
+  Put("a1", "f", "v", 10, "1");
+  Put("a2", "f", "v", 90'000, "2");
+  CreateView("v", query);
+  CatchUp();
+  EXPECT_EQ(Query("SELECT * FROM v ORDER BY _timestamp"),
+            "_timestamp n _key \n"
+            "TIMESTAMP \"1970-01-01 00:00:00+00\" 1 b\"*\" \n"
+            "TIMESTAMP \"1970-01-02 00:00:00+00\" 1 b\"*\" \n");
+}
+
+TEST_F(ViewReadingTest, WholeFamiliesAreMaps) {
+  Put("a", "f", "k", 1, "x");
+  Put("a", "f", "v", 1, "7");
+  Put("b", "f", "k", 1, "w");
+  CreateView("v", "SELECT f['k'] AS k, _key AS id, f AS f, two AS other FROM t ORDER BY k, id");
+  CatchUp();
+  EXPECT_EQ(Query("SELECT * FROM v ORDER BY k"),
+            "k id f other \n"
+            "b\"w\" b\"b\" {b\"k\": b\"w\"} {} \n"
+            "b\"x\" b\"a\" {b\"k\": b\"x\", b\"v\": b\"7\"} {} \n");
+  EXPECT_EQ(Query("SELECT f['v'] AS v FROM v WHERE k = b'x'"), "v \nb\"7\" \n");
+  ASSERT_EQ(store_.Mutate("a", {DeleteFromColumn{"f", "v", {}}}), absl::OkStatus());
+  CatchUp();
+  EXPECT_EQ(Query("SELECT f FROM v WHERE k = b'x'"), "f \n{b\"k\": b\"x\"} \n");
+}
+
+// The view that answers is the one whose rows are read.
+TEST_F(ViewReadingTest, ExplainNamesTheViewThatAnswers) {
+  CreateView("v", "SELECT f['k'] AS k, COUNT(*) AS n FROM t GROUP BY k");
+  CatchUp();
+  const std::string plan = Query("EXPLAIN SELECT n FROM v WHERE k = b'x'");
+  EXPECT_NE(plan.find(store_.ViewName("v") + ", 1 ranges"), std::string::npos) << plan;
+  EXPECT_EQ(plan.find(store_.TableName()), std::string::npos) << plan;
+}
+
 TEST_F(ViewReadingTest, AnIncompleteViewIsReadWithAHintOnly) {
   CreateView("v", "SELECT '*' AS _key, COUNT(*) AS n FROM t GROUP BY _key");
   EXPECT_EQ(Query("SELECT n FROM v"),

@@ -22,6 +22,7 @@
 #include "sql/view/definition.h"
 #include "sql/view/keep/view_definitions.h"
 #include "sql/view/keep/view_keeper.h"
+#include "sql/view/shown_rows.h"
 #include "table/change_streams.h"
 #include "table/mutate_row_test_support.h"
 #include "table/tables.h"
@@ -89,6 +90,7 @@ struct ViewStore {
                                   .query = query,
                                   .source = facts->source,
                                   .shown_columns = facts->shown_columns,
+                                  .unpacked_columns = facts->unpacked_columns,
                                   .storage = std::make_shared<const TableSchema>(facts->storage),
                                   .workings = std::make_shared<const TableSchema>(facts->workings)};
     return catalog->CreateMaterializedView(std::move(record)).status();
@@ -181,6 +183,11 @@ struct ViewStore {
       const Datum value = DatumAt(batch.columns[i], row);
       if (!value.is_there) continue;
       ++shown;
+      for (size_t item = 0; column.IsFamily() && item + 1 < value.size; item += 2) {
+        const std::string qualifier(value.items[item].bytes());
+        AddLine(*row_key, column.family, {qualifier, micros, value.items[item + 1].bytes()}, lines);
+      }
+      if (column.IsFamily()) continue;
       std::string cell;
       AppendViewCell(column.type, value, &cell);
       AddLine(*row_key, column.family, {column.qualifier, micros, cell}, lines);

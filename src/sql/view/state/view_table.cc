@@ -20,6 +20,14 @@ const std::string* FindCell(const GroupCells& group, size_t column) {
   return cell == group.cells->end() ? nullptr : &cell->value;
 }
 
+// The cells of a column that is a family.  They are in the order of their qualifiers; only indexes have such columns, and one group a row.
+void PutFamily(const GroupCells& group, size_t column, FamilyDelta* family) {
+  if (!group.cells.has_value()) return;
+  for (const ViewCell& cell : *group.cells) {
+    if (cell.column == column) family->puts.push_back({cell.qualifier, 0, cell.value});
+  }
+}
+
 }  // namespace
 
 ViewTable::ViewTable(Engine* engine, const ViewDefinition* definition, TableSchemaRef table)
@@ -45,7 +53,8 @@ absl::Status ViewTable::Write(std::vector<GroupCells> groups_of_row) {
   for (const GroupCells& group : groups_of_row) {
     waiting_bytes_ += sizeof(group) + group.group.row_key.size();
     if (!group.cells.has_value()) continue;
-    for (const ViewCell& cell : *group.cells) waiting_bytes_ += sizeof(cell) + cell.value.size();
+    for (const ViewCell& cell : *group.cells)
+      waiting_bytes_ += sizeof(cell) + cell.value.size() + cell.qualifier.size();
   }
   row.groups = std::move(groups_of_row);
   waiting_.push_back(std::move(row));
@@ -77,6 +86,10 @@ RowDelta ViewTable::DeltaOf(const WaitingRow& row) const {
     family.delete_all = !row.is_there || !definition_->time.has_value();
     if (row.is_there && table_->families[f].name == kViewFamily) family.puts.push_back({"", 0, ""});
     for (const size_t column : columns_of_family_[f]) {
+      if (definition_->columns[column].IsFamily()) {
+        if (row.is_there) PutFamily(row.groups.front(), column, &family);
+        continue;
+      }
       const std::string_view qualifier = definition_->columns[column].qualifier;
       // Times descend within a column; deletes ascend.
       for (auto group = row.groups.rbegin(); row.is_there && group != row.groups.rend(); ++group) {
