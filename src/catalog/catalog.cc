@@ -8,8 +8,8 @@
 #include <random>
 
 #include "base/varint.h"
-#include "catalog/record_keys.h"
-#include "catalog/table_record.h"
+#include "catalog/record/record_keys.h"
+#include "catalog/record/table_record.h"
 #include "model/limits.h"
 
 namespace sonde {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "catalog/catalog.h"
-#include "catalog/record_keys.h"
+#include "catalog/record/record_keys.h"
 #include "model/limits.h"
 #include "model/names.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 #include "catalog/catalog.h"
-#include "catalog/record_keys.h"
-#include "catalog/table_record.h"
+#include "catalog/record/record_keys.h"
+#include "catalog/record/table_record.h"
 #include "model/limits.h"
 #include "model/names.h"
 

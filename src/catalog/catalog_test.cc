@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "catalog/table_record.h"
+#include "catalog/record/table_record.h"
 #include "engine/memory/cluster_member.h"
 #include "engine/memory/memory_engine.h"
 

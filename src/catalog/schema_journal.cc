@@ -7,8 +7,8 @@
 
 #include "base/bytes.h"
 #include "base/varint.h"
-#include "catalog/record_keys.h"
-#include "catalog/table_record.h"
+#include "catalog/record/record_keys.h"
+#include "catalog/record/table_record.h"
 
 namespace sonde {
 namespace {

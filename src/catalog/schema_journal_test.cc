@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "catalog/catalog.h"
-#include "catalog/table_record.h"
+#include "catalog/record/table_record.h"
 #include "engine/memory/memory_engine.h"
 
 namespace sonde {

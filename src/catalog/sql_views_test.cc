@@ -1,4 +1,4 @@
-#include "catalog/sql_views.h"
+#include "catalog/record/sql_views.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

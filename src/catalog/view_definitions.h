@@ -9,7 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "catalog/sql_views.h"
+#include "catalog/record/sql_views.h"
 #include "model/table_schema.h"
 
 namespace sonde {
@@ -17,7 +17,8 @@ namespace sonde {
 // What a definition comes to.
 struct MaterializedViewFacts {
   ViewSource source;
-  std::string shown_columns;  // as MaterializedViewRecord::shown_columns
+  std::string shown_columns;     // as MaterializedViewRecord::shown_columns
+  std::string unpacked_columns;  // as MaterializedViewRecord::unpacked_columns
   // Schemas of the view's own tables (MaterializedViewRecord); the catalog gives them names and ids.
   TableSchema storage;
   TableSchema workings;

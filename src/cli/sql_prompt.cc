@@ -15,10 +15,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
 #include "series/known/declaration_store.h"
 #include "series/known/known_series.h"
 #include "sql/function/function.h"
 #include "sql/library/library.h"
+#include "sql/syntax/printer.h"
 
 namespace sonde {
 namespace {
@@ -34,7 +36,9 @@ char* NextWord(const char* begun, int state) {
   if (state == 0) next = 0;
   while (words_of_prompt != nullptr && next < words_of_prompt->size()) {
     const std::string& word = (*words_of_prompt)[next++];
-    if (absl::StartsWithIgnoreCase(word, begun)) return strdup(word.c_str());
+    // Who begins a name in backticks does not type them before knowing of them.
+    if (absl::StartsWithIgnoreCase(absl::StrReplaceAll(word, {{"`", ""}}), begun))
+      return strdup(word.c_str());
   }
   return nullptr;
 }
@@ -49,12 +53,12 @@ void AppendSeries(const SqlSession& session, std::vector<std::string>* words) {
   const absl::StatusOr<std::vector<series::StoredSeries>> all = series::ListStored(session.tables.get());
   if (!all.ok()) return;
   for (const series::StoredSeries& stored : *all) {
-    words->push_back("series." + stored.series);
+    words->push_back("series." + sql::PrintName(stored.series));
     const absl::StatusOr<series::KnownSeries> known = series::ParseStored(stored);
     if (!known.ok()) continue;
     const series::SeriesSchema schema = series::LabelsAsTags(*known);
-    for (const series::Tag& tag : schema.tags) words->push_back(tag.name);
-    for (const series::Field& field : schema.fields) words->push_back(field.name);
+    for (const series::Tag& tag : schema.tags) words->push_back(sql::PrintName(tag.name));
+    for (const series::Field& field : schema.fields) words->push_back(sql::PrintName(field.name));
   }
 }
 
@@ -70,13 +74,13 @@ std::vector<std::string> WordsOf(const SqlSession& session) {
   const absl::StatusOr<std::vector<std::string>> tables = session.tables->ListTables();
   if (!tables.ok()) return words;
   for (const std::string& table : *tables) {
-    words.push_back(table);
+    words.push_back(sql::PrintName(table));
     const absl::StatusOr<std::vector<FamilyRequest>> families = session.tables->ListFamilies(table);
     if (!families.ok()) continue;
-    for (const FamilyRequest& family : *families) words.push_back(family.name);
+    for (const FamilyRequest& family : *families) words.push_back(sql::PrintName(family.name));
   }
   if (absl::StatusOr<std::vector<std::string>> views = session.sql->ListViews(); views.ok()) {
-    std::ranges::move(*views, std::back_inserter(words));
+    std::ranges::transform(*views, std::back_inserter(words), sql::PrintName);
   }
   AppendSeries(session, &words);
   std::sort(words.begin(), words.end());

@@ -32,8 +32,9 @@ class RowLog {
 
   struct End {
     // The log is complete up to here: no record of the partition will appear at or below this position.  It
-    // never goes back.  It is at least the requested position, unless a write is under way below that; later
-    // writes go above. After a restart it starts at the last record.
+    // never goes back, and a restart does not take it back: it then starts at the last record, or at what was
+    // told before, and after a crash up to a second above that.  It is at least the requested position, unless
+    // a write is under way below that or the disk takes no writes; later writes go above.
     int64_t frontier = 0;
     // The greatest position that a record has or is about to have; 0 when none is known.
     int64_t last_record = 0;

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "engine/rocks/rocks_engine.h"
-#include "sql/view/view_test_support.h"
-#include "sql/view/view_upkeep.h"
+#include "sql/view/keep/view_test_support.h"
+#include "sql/view/keep/view_upkeep.h"
 #include "temporary_directory.h"
 #include "writer_process.h"
 

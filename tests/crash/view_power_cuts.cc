@@ -17,7 +17,7 @@
 #include "engine/rocks/rocks_engine.h"
 #include "lossy_file_system.h"
 #include "rocksdb/env.h"
-#include "sql/view/view_test_support.h"
+#include "sql/view/keep/view_test_support.h"
 #include "temporary_directory.h"
 
 namespace sonde::sql {
@@ -71,8 +71,6 @@ class Course {
     disk_->CrashNow();
     Close();
     disk_->Restart();
-    clock_.Advance(
-        kViewTestSecond);  // as a start takes its time: what was read of the log once ends before it
     Open();
     MakeKeepers();
     if (!change_.empty() || !dropped_.empty()) {

@@ -193,6 +193,17 @@ TEST_P(PersistentEngineConformance, TheLogOutlivesARestart) {
   EXPECT_EQ(Text(Read(engine_.get(), kTable)), "200/0=y 200/1=z 201/0=w");
 }
 
+TEST_P(PersistentEngineConformance, ARestartTakesNoFrontierBack) {
+  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
+  EXPECT_EQ(engine_->log()->FindEnd(kTable, RowRange::All(), 1000)->frontier, 1000);
+  Restart();
+  EXPECT_GE(engine_->log()->FindEnd(kTable, RowRange::All(), 0)->frontier, 1000);
+  EXPECT_EQ(engine_->log()->FindEnd(kTable, RowRange::All(), 0)->last_record, 0);
+  ASSERT_EQ(PutLogged(engine_.get(), kTable, "a", "1", 10, {"x"}), absl::OkStatus());
+  EXPECT_EQ(Text(Read(engine_.get(), kTable, 0, 0, 1000)), "");
+  EXPECT_GT(engine_->log()->FindEnd(kTable, RowRange::All(), 0)->last_record, 1000);
+}
+
 // Writers on a few rows, by batches and by read-modify-writes, while a reader follows the frontier: it sees
 // every record once and in order, and the last record of each row is the row's state.
 TEST_P(EngineConformance, WhoFollowsTheFrontierMissesNothing) {

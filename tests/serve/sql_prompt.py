@@ -18,7 +18,15 @@ PATIENCE_SECONDS = 30
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x07|\r")
 # What is typed, and what stands there behind the tabulator.
 COMPLETIONS = [("SELECT cpu_u", "cpu_usr"), ("SELECT hos", "host"), ("SELECT * FROM series.MET", "series.METRIC"),
-               ("SELECT * FROM CURRENT_M", "CURRENT_METRIC"), ("SELECT TIMESTAMP_BUCK", "TIMESTAMP_BUCKET(")]
+               ("SELECT * FROM CURRENT_M", "CURRENT_METRIC"), ("SELECT TIMESTAMP_BUCK", "TIMESTAMP_BUCKET("),
+               ("SELECT * FROM series.disk", "series.`disk.free`"), ("SELECT rack", "`rack-unit`")]
+ODD = """series: disk.free
+table: disks
+tags: { rack-unit: string }
+fields: { bytes: double }
+bucket: hour
+key: [rack-unit, bucket]
+"""
 
 
 def check(condition, text):
@@ -88,6 +96,9 @@ def main():
         data = ["--data-dir", f"{work}/data"]
         for declaration, points in (("servers/metrics.yaml", "servers/metrics.csv"), ("games/games.yaml", "games/games.csv")):
             subprocess.run([sonde, "series", "load", examples / declaration, examples / points, *data], check=True, capture_output=True, timeout=60)
+        odd = pathlib.Path(work) / "disk.yaml"
+        odd.write_text(ODD, encoding="utf-8")
+        subprocess.run([sonde, "series", "init", odd, *data], check=True, capture_output=True, timeout=60)
         try_prompt(sonde, work, *data)
         try_explain(sonde, *data)
         server = subprocess.Popen([sonde, "serve", "--port", "0", "--http-port", "0", "--log-level", "error", *data], stdout=subprocess.PIPE, text=True)

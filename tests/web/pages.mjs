@@ -428,6 +428,21 @@ test("tables, families and functions complete a query in SQL", async () => {
   await page.waitForSelector(".grid[data-rows]");
 });
 
+test("series, their tags and fields complete a query in SQL", async () => {
+  await open("#/sql");
+  await page.waitForSelector(".list summary");
+  await page.focus("textarea");
+  for (const [typed, completed] of [["SELECT locat", "location"], [", temp_ma", "temp_max"], [" FROM series.wea", "series.weather"]]) {
+    await page.keyboard.type(typed);
+    await page.keyboard.press("Control+Space");
+    await page.waitForSelector(`.sql-words li[aria-selected=true] >> text=${completed}`);
+    await page.keyboard.press("Enter");
+  }
+  assert.equal(await page.inputValue("textarea"), "SELECT location, temp_max FROM series.weather");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector(".grid[data-rows]");
+});
+
 test("the place of an error is marked, and values are as the server has them", async () => {
   await open("#/sql");
   await page.fill("textarea", "SELECT 1,\n  nope");

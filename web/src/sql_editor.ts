@@ -47,7 +47,7 @@ export function editor(value: string, keywords: () => ReadonlySet<string>, sugge
   };
   const offer = () => {
     const prefix = begun().toLowerCase();
-    offered = suggestions(input.value.slice(0, input.selectionStart)).filter((one) => one.text.toLowerCase().replace(/^`/, "").startsWith(prefix)).slice(0, suggestionsMax);
+    offered = suggestions(input.value.slice(0, input.selectionStart)).filter((one) => one.text.toLowerCase().replaceAll("`", "").startsWith(prefix)).slice(0, suggestionsMax);
     chosen = 0;
     draw();
   };

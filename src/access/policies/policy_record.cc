@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
-#include "catalog/hex.h"
+#include "catalog/record/hex.h"
 
 namespace sonde {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/time/time.h"
-#include "catalog/table_record.h"
+#include "catalog/record/table_record.h"
 #include "engine/engine_errors.h"
 #include "journal/journal.h"
 #include "model/names.h"

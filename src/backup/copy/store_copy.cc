@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "catalog/table_record.h"
+#include "catalog/record/table_record.h"
 #include "engine/rocks/files/inventory.h"
 
 namespace sonde {

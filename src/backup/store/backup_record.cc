@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "catalog/table_record.h"
+#include "catalog/record/table_record.h"
 
 namespace sonde {
 namespace {

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "base/bytes.h"
-#include "catalog/deleted_tables.h"
-#include "catalog/record_keys.h"
-#include "catalog/table_record.h"
+#include "catalog/record/deleted_tables.h"
+#include "catalog/record/record_keys.h"
+#include "catalog/record/table_record.h"
 #include "hbase/client.h"
 
 namespace sonde {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "catalog/deleted_tables.h"
-#include "catalog/record_keys.h"
-#include "catalog/table_record.h"
+#include "catalog/record/deleted_tables.h"
+#include "catalog/record/record_keys.h"
+#include "catalog/record/table_record.h"
 
 namespace sonde {
 namespace {

@@ -284,7 +284,10 @@ absl::Status RocksEngine::OpenCells() {
   store_ = *std::move(store);
   if (compactions != nullptr) compactions->Start(&store_->long_rows());
   cache_ = settings.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache;
-  log_ = std::make_unique<ChangeLog>(store_->db(), store_->column_family(CellStore::kLog));
+  absl::StatusOr<std::unique_ptr<ChangeLog>> log =
+      ChangeLog::Open(store_->db(), store_->column_family(CellStore::kLog), options_.sync);
+  if (!log.ok()) return log.status();
+  log_ = *std::move(log);
   // A step holds its cells in memory.
   const size_t step_bytes_max = std::min(options_.settling_step_bytes_max, settings.write_buffer_size);
   settling_ = std::make_unique<Settling>(

@@ -470,6 +470,13 @@ TEST(BinderErrors, NameWhatIsNotBuilt) {
             "UNIMPLEMENTED: Not in the language of Bigtable: WITH [at 1:16]\n");
 }
 
+TEST(BinderErrors, NameGapFillForTheSpellingOfOthers) {
+  EXPECT_EQ(Planned("SELECT TIME_BUCKET_GAPFILL(INTERVAL 1 HOUR, TIMESTAMP '2020-01-01')", FakeOptions()),
+            "UNIMPLEMENTED: Function TIME_BUCKET_GAPFILL is not built: GAP_FILL fills gaps [at 1:8]\n");
+  EXPECT_EQ(Planned("SELECT locf(MAX(1))", FakeOptions()),
+            "UNIMPLEMENTED: Function LOCF is not built: GAP_FILL fills gaps [at 1:8]\n");
+}
+
 TEST(BinderErrors, AreGoogleSqls) {
   for (const ErrorCase& one : kErrors) {
     EXPECT_EQ(Planned(one.query, FakeOptions()), "INVALID_ARGUMENT: " + std::string(one.error) + "\n")

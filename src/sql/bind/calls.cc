@@ -10,11 +10,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "sql/bind/query_binder.h"
 #include "sql/function/function.h"
 #include "sql/library/library.h"
 #include "sql/plan/plan_tree.h"
 #include "sql/plan/try.h"
+#include "sql/syntax/syntax_error.h"
 
 namespace sonde::sql {
 namespace {
@@ -53,6 +55,12 @@ bool IsDatePart(std::string_view part) {
   return std::find(std::begin(kParts), std::end(kParts), word) != std::end(kParts);
 }
 
+// Other databases' names for parts of what GAP_FILL does.
+bool IsOfGapFill(const std::string& name) {
+  return absl::EqualsIgnoreCase(name, "LOCF") || absl::EqualsIgnoreCase(name, "INTERPOLATE") ||
+         absl::EqualsIgnoreCase(name, "TIME_BUCKET_GAPFILL");
+}
+
 }  // namespace
 
 absl::StatusOr<ExpressionPtr> QueryBinder::BindCall(const Expr& expr, const Site& site) {
@@ -63,6 +71,11 @@ absl::StatusOr<ExpressionPtr> QueryBinder::BindCall(const Expr& expr, const Site
   Bound special = BindSpecialCall(expr, name, site, &is_special);
   if (is_special) return special;
   const Function* const function = FindFunction(name);
+  if (function == nullptr && IsOfGapFill(name) && options_.dialect == Dialect::kSonde) {
+    return ErrorAt(
+        text_, expr.position,
+        absl::UnimplementedError(fmt::format("Function {} is not built: GAP_FILL fills gaps", name)));
+  }
   if (function == nullptr || name.starts_with("$")) {
     return Error(expr.position, fmt::format("Function not found: {}", name));
   }

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "catalog/sql_views.h"
+#include "catalog/record/sql_views.h"
 #include "sql/plan/plan.h"
 
 namespace sonde::sql {

@@ -12,7 +12,10 @@ namespace sonde::sql {
 namespace {
 
 std::string QueryOf(const MaterializedViewRecord& view) {
-  return fmt::format("SELECT {} FROM {}", view.shown_columns, QuotedName(view.name));
+  const std::string rows = QuotedName(view.name);
+  if (view.unpacked_columns.empty()) return fmt::format("SELECT {} FROM {}", view.shown_columns, rows);
+  return fmt::format("SELECT {} FROM UNPACK((SELECT {} FROM {}(with_history => TRUE)))", view.shown_columns,
+                     view.unpacked_columns, rows);
 }
 
 }  // namespace

@@ -57,6 +57,23 @@ TEST_F(PointFunctionsTest, AreRefusedWhereTheyMakeNoSense) {
       "INVALID_ARGUMENT: Analytic function ROW_NUMBER cannot be called without an OVER clause [at 1:8]");
 }
 
+TEST_F(PointFunctionsTest, FramesMaySpanTime) {
+  const std::string of(kPoints);
+  EXPECT_EQ(Query("SELECT s, UNIX_SECONDS(t), SUM(v) OVER (PARTITION BY s ORDER BY t RANGE BETWEEN INTERVAL "
+                  "10 SECOND PRECEDING AND "
+                  "CURRENT ROW), COUNT(*) OVER (PARTITION BY s ORDER BY t RANGE BETWEEN CURRENT ROW AND "
+                  "INTERVAL 1 MINUTE FOLLOWING), "
+                  "MAX(v) OVER (PARTITION BY s ORDER BY t DESC RANGE BETWEEN INTERVAL 15 SECOND PRECEDING "
+                  "AND INTERVAL 1 SECOND PRECEDING) "
+                  "FROM " +
+                  of + " ORDER BY s, t"),
+            "\"a\" 10 1 4 5\n"
+            "\"a\" 20 6 3 NULL\n"
+            "\"a\" 30 5 2 2\n"
+            "\"a\" 40 2 1 NULL\n"
+            "\"b\" 10 7 1 NULL\n");
+}
+
 TEST_F(PointFunctionsTest, PercentilesOfGroupsAreThoseOfPartitions) {
   for (const std::string function : {"PERCENTILE_CONT", "PERCENTILE_DISC"}) {
     const std::string rows =

@@ -38,9 +38,11 @@ std::string_view JoinWords(FromItem::Join join) {
 
 }  // namespace
 
-void Printer::Name(std::string_view name) {
-  IsPlainName(name) && !IsReservedWord(name) ? Add(name) : Add(QuotedName(name));
+std::string PrintName(std::string_view name) {
+  return IsPlainName(name) && !IsReservedWord(name) ? std::string(name) : QuotedName(name);
 }
+
+void Printer::Name(std::string_view name) { Add(PrintName(name)); }
 
 void Printer::FieldName(std::string_view name) { IsPlainName(name) ? Add(name) : Add(QuotedName(name)); }
 

@@ -16,6 +16,7 @@
 #include "sql/relation/part_groups.h"
 #include "sql/value/value.h"
 #include "sql/view/group_state.h"
+#include "sql/view/shown_rows.h"
 
 namespace sonde::sql {
 namespace {

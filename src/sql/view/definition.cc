@@ -3,21 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "base/arena.h"
-#include "base/varint.h"
 #include "model/limits.h"
 #include "model/names.h"
 #include "sql/bind/names.h"
 #include "sql/bind/view_sources.h"
 #include "sql/expression/evaluator.h"
-#include "sql/key/row_key_codec.h"
 #include "sql/plan/try.h"
-#include "sql/syntax/literal.h"
 #include "sql/syntax/parser.h"
 #include "sql/syntax/printer.h"
 #include "sql/syntax/syntax_error.h"
@@ -87,7 +82,19 @@ std::optional<RowKeyField::Kind> KeyKindOf(const Type& type) {
   }
 }
 
-absl::Status CheckValueType(const ViewColumn& column) {
+// A whole family of the table.  Its cells are handed on, so it is a column of an index only.
+absl::Status CheckMap(const ViewColumn& column, ViewDefinition::Kind kind) {
+  if (kind == ViewDefinition::Kind::kGroups) {
+    return BadView(fmt::format("with GROUP BY cannot have columns of type MAP: column {}", column.name));
+  }
+  const bool is_family = column.type.key().Is(TypeKind::kBytes) && column.type.value().Is(TypeKind::kBytes);
+  if (is_family) return absl::OkStatus();
+  return absl::UnimplementedError(
+      fmt::format("Materialized views with columns of type {} are not built: column {}",
+                  column.type.ToString(), column.name));
+}
+
+absl::Status CheckValueType(const ViewColumn& column, ViewDefinition::Kind kind) {
   switch (column.type.kind()) {
     case TypeKind::kBool:
     case TypeKind::kInt64:
@@ -98,8 +105,7 @@ absl::Status CheckValueType(const ViewColumn& column) {
     case TypeKind::kTimestamp:
       return absl::OkStatus();
     case TypeKind::kMap:
-      return absl::UnimplementedError(
-          fmt::format("Materialized views with columns of type MAP are not built: column {}", column.name));
+      return CheckMap(column, kind);
     case TypeKind::kProto:
     case TypeKind::kEnum:
       return absl::UnimplementedError(
@@ -114,9 +120,20 @@ absl::Status CheckValueType(const ViewColumn& column) {
       fmt::format("cannot have columns of type {}: column {}", column.type.ToString(), column.name));
 }
 
+// Where the cells of a column that is a map go.
+absl::Status PlaceMap(ViewColumn* column) {
+  column->family = column->name;
+  const absl::Status status = CheckFamilyName(column->family);
+  if (status.ok() && column->family != kViewFamily) return absl::OkStatus();
+  return BadView(fmt::format(
+      "cannot have a column of type MAP with the name {}, which no family of it may have: {}", column->name,
+      status.ok() ? "each row has a cell of its own there" : std::string(status.message())));
+}
+
 // Where the cells of a value column go.
-absl::Status PlaceValue(ViewColumn* column) {
-  SONDE_TRY(CheckValueType(*column));
+absl::Status PlaceValue(ViewDefinition::Kind kind, ViewColumn* column) {
+  SONDE_TRY(CheckValueType(*column, kind));
+  if (column->IsFamily()) return PlaceMap(column);
   const size_t dot = column->name.find('.');
   column->family = dot == std::string::npos ? std::string(kViewFamily) : column->name.substr(0, dot);
   column->qualifier = dot == std::string::npos ? column->name : column->name.substr(dot + 1);
@@ -286,9 +303,17 @@ class Definer {
     for (ViewColumn& column : view_->columns) {
       if (column.role != ViewColumn::Role::kValue) continue;
       if (SameName(column.name, kViewKeyColumn)) return BadView("must have its column _key as its key");
-      SONDE_TRY(PlaceValue(&column));
+      SONDE_TRY(PlaceValue(view_->kind, &column));
       families.insert(column.family);
       lower.insert(absl::AsciiStrToLower(column.family));
+    }
+    for (const ViewColumn& column : view_->columns) {
+      if (column.role != ViewColumn::Role::kValue || !column.IsFamily()) continue;
+      const auto is_in_it = [&column](const ViewColumn& other) {
+        return &other != &column && other.family == column.family;
+      };
+      if (std::ranges::any_of(view_->columns, is_in_it))
+        return BadView(fmt::format("has a column {} of type MAP and another one in its family", column.name));
     }
     if (lower.size() < families.size())
       return BadView("has columns of two families whose names differ only in case");
@@ -370,90 +395,10 @@ class Definer {
   const std::shared_ptr<ViewDefinition> view_ = std::make_shared<ViewDefinition>();
 };
 
-// The value of a column, of its type, by its cell.
-std::string ValueOfCell(const ViewColumn& column) {
-  std::string cell = fmt::format("{}[{}]", QuotedName(column.family), QuotedBytes(column.qualifier));
-  switch (column.type.kind()) {
-    case TypeKind::kBool:
-      return fmt::format("{} = b'\\x01'", cell);
-    case TypeKind::kFloat32:
-      return fmt::format("TO_FLOAT32({})", cell);
-    case TypeKind::kFloat64:
-      return fmt::format("TO_FLOAT64({})", cell);
-    case TypeKind::kString:
-      return fmt::format("CAST({} AS STRING)", cell);
-    case TypeKind::kTimestamp:
-      return fmt::format("TIMESTAMP_MICROS(TO_INT64({}))", cell);
-    case TypeKind::kBytes:
-      return cell;
-    default:
-      return fmt::format("TO_INT64({})", cell);
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const ViewDefinition>> DefineView(std::string_view text, BindOptions options) {
   return Definer(text, std::move(options)).Define();
-}
-
-TableSchema StorageOf(const ViewDefinition& definition) {
-  std::set<std::string, std::less<>> names = {std::string(kViewFamily)};
-  for (const ViewColumn& column : definition.columns) {
-    if (column.role == ViewColumn::Role::kValue) names.insert(column.family);
-  }
-  TableSchema storage;
-  for (const std::string& name : names) storage.families.push_back({.name = name});
-  storage.row_key_schema = definition.schema;
-  return storage;
-}
-
-std::string ShownColumns(const ViewDefinition& definition) {
-  std::string items;
-  for (const ViewColumn& column : definition.columns) {
-    if (column.role == ViewColumn::Role::kTime) continue;
-    const std::string name = QuotedName(column.name);
-    std::string value = column.role == ViewColumn::Role::kValue ? ValueOfCell(column) : name;
-    if (!definition.schema.has_value() && column.role == ViewColumn::Role::kKey) value = kViewKeyColumn;
-    items += fmt::format("{}{} AS {}", items.empty() ? "" : ", ", value, name);
-  }
-  return items;
-}
-
-void AppendViewCell(const Type& type, const Datum& value, std::string* cell) {
-  switch (type.kind()) {
-    case TypeKind::kBool:
-      cell->push_back(value.integer != 0 ? '\1' : '\0');
-      return;
-    case TypeKind::kFloat32:
-      return PutFixed32(cell, std::bit_cast<uint32_t>(static_cast<float>(value.number)));
-    case TypeKind::kFloat64:
-      return PutFixed64(cell, std::bit_cast<uint64_t>(value.number));
-    case TypeKind::kString:
-    case TypeKind::kBytes:
-      cell->append(value.bytes());
-      return;
-    default:
-      return PutFixed64(cell, static_cast<uint64_t>(value.integer));
-  }
-}
-
-std::optional<std::string> ViewRowKey(const ViewDefinition& definition, absl::Span<const Datum> keys) {
-  std::string row_key;
-  if (definition.schema.has_value()) {
-    if (!AppendRowKey(*definition.schema, keys, &row_key).ok()) return std::nullopt;
-  } else {
-    row_key = keys[0].bytes();
-  }
-  if (row_key.empty() || row_key.size() > kRowKeyBytesMax) return std::nullopt;
-  return row_key;
-}
-
-absl::Status ReadViewRowKey(const ViewDefinition& definition, std::string_view row_key, Arena* arena,
-                            absl::Span<Datum> keys) {
-  if (definition.schema.has_value()) return ReadRowKey(*definition.schema, row_key, arena, keys);
-  keys[0] = Datum::Bytes(row_key);
-  return absl::OkStatus();
 }
 
 }  // namespace sonde::sql

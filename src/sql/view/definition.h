@@ -4,7 +4,7 @@
 //   SELECT key AS alias, x AS alias, ...      FROM ...                                       [WHERE ...]  ORDER BY key, ...
 //
 // Shape: a row of the view has a row key, made of the key columns in the order of GROUP BY or ORDER BY, and a cell for each
-//   other column.  A column `f.q` is family f, qualifier q; a column without a dot is in family "default".  A column
+//   other column.  A column `f.q` is family f, qualifier q; a column without a dot is in family "default"; a MAP is a family.  A column
 //   `_key` is the row key itself; a column `_timestamp` is the time of the row's cells.
 // Threads: a definition is immutable.
 // Source: sql.md 3.3 and 3.4.
@@ -20,10 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "base/arena.h"
-#include "catalog/sql_views.h"
-#include "model/datum.h"
+#include "catalog/record/sql_views.h"
 #include "model/table_schema.h"
 #include "sql/bind/binder.h"
 #include "sql/plan/plan.h"
@@ -45,6 +42,9 @@ struct ViewColumn {
   Role role = Role::kValue;
   std::string family;  // of kValue, as is the qualifier
   std::string qualifier;
+
+  // A column of type MAP has all cells of its family.
+  bool IsFamily() const { return type.Is(TypeKind::kMap); }
 };
 
 struct ViewDefinition {
@@ -92,18 +92,5 @@ struct ViewDefinition {
 // Errors: those of ParseAndBind.  INVALID_ARGUMENT: the query is none of these; the text names the construct.  UNIMPLEMENTED: production
 // takes it, and it is not built here.
 absl::StatusOr<std::shared_ptr<const ViewDefinition>> DefineView(std::string_view text, BindOptions options);
-
-// The schema of the table that holds the view's rows; it has neither name nor ids.
-TableSchema StorageOf(const ViewDefinition& definition);
-// As MaterializedViewRecord::shown_columns.
-std::string ShownColumns(const ViewDefinition& definition);
-
-// Appends the cell of a value that is there.
-void AppendViewCell(const Type& type, const Datum& value, std::string* cell);
-// The row key of these key columns, in the order of ViewDefinition::keys, each there.  Nothing: it would be no row key, as it is empty or too long.
-std::optional<std::string> ViewRowKey(const ViewDefinition& definition, absl::Span<const Datum> keys);
-// The key columns of a row key that ViewRowKey made.  They view it, and the arena.
-absl::Status ReadViewRowKey(const ViewDefinition& definition, std::string_view row_key, Arena* arena,
-                            absl::Span<Datum> keys);
 
 }  // namespace sonde::sql

@@ -1,6 +1,7 @@
 #include "sql/view/definition.h"
 
-#include "sql/view/view_test_support.h"
+#include "sql/view/keep/view_test_support.h"
+#include "sql/view/shown_rows.h"
 
 namespace sonde::sql {
 namespace {
@@ -48,6 +49,16 @@ TEST_F(DefinitionTest, IndexesAreOrdered) {
   ASSERT_TRUE(view.ok()) << view.status();
   EXPECT_EQ((*view)->kind, ViewDefinition::Kind::kIndex);
   EXPECT_EQ((*view)->keys, (std::vector<size_t>{0, 1}));
+}
+
+TEST_F(DefinitionTest, IndexesMayHaveWholeFamilies) {
+  const auto view = Define("SELECT f['k'] AS k, _key AS id, f AS f, two AS other FROM t ORDER BY k, id");
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_EQ((*view)->columns[3].family, "other");
+  const TableSchema storage = StorageOf(**view);
+  ASSERT_EQ(storage.families.size(), 3U);
+  EXPECT_EQ(storage.families[1].name, "f");
+  EXPECT_EQ(ShownColumns(**view), "`k` AS `k`, `id` AS `id`, `f` AS `f`, `other` AS `other`");
 }
 
 TEST_F(DefinitionTest, RefusesWhatProductionRefuses) {
@@ -107,17 +118,34 @@ TEST_F(DefinitionTest, RefusesWhatProductionRefuses) {
           "A materialized view cannot have query parameters [at 1:21]");
   refused("SELECT f['k'] AS k, COUNT(*) AS n FROM t GROUP BY ROLLUP(k)",
           "A materialized view cannot have ROLLUP [at 1:51]");
+  refused("SELECT f['k'] AS k, ANY_VALUE(f) AS f FROM t GROUP BY k",
+          "A materialized view with GROUP BY cannot have columns of type MAP: column f");
+  refused("SELECT f['k'] AS k, f AS `default` FROM t ORDER BY k",
+          "A materialized view cannot have a column of type MAP with the name default, which no family of it "
+          "may have: each "
+          "row has a cell of its own there");
+  refused("SELECT f['k'] AS k, f AS f, two['v'] AS `f.v` FROM t ORDER BY k",
+          "A materialized view has a column f of type MAP and another one in its family");
   refused("SELECT f['k'] AS k, f['v'] AS n FROM t GROUP BY k",
           "SELECT list expression references column f which is neither grouped nor aggregated [at 1:21]");
 }
 
+TEST_F(DefinitionTest, RefusesViewsAsSource) {
+  CreateView("v", "SELECT f['k'] AS k, COUNT(*) AS n FROM t GROUP BY k");
+  EXPECT_EQ(Refused("SELECT n AS n, COUNT(*) AS m FROM v GROUP BY n"),
+            "INVALID_ARGUMENT: A materialized view cannot read from a view: v");
+}
+
 TEST_F(DefinitionTest, SaysWhatIsNotBuilt) {
+  EXPECT_EQ(Refused("SELECT site AS site, COUNT(*) AS n FROM series.balloon GROUP BY site"),
+            "UNIMPLEMENTED: A materialized view that reads from a series is not built: series.balloon");
   EXPECT_EQ(Refused("@{outlive_source=true} SELECT f['k'] AS k, COUNT(*) AS n FROM t GROUP BY k"),
             "UNIMPLEMENTED: Materialized views that outlive their source are built over UNPACK only, whose "
             "rows are "
             "of one time each and expire as a whole");
-  EXPECT_EQ(Refused("SELECT _key, f AS f FROM t ORDER BY _key"),
-            "UNIMPLEMENTED: Materialized views with columns of type MAP are not built: column f");
+  EXPECT_EQ(
+      Refused("SELECT _key, sum AS s FROM t ORDER BY _key"),
+      "UNIMPLEMENTED: Materialized views with columns of type MAP<BYTES, INT64> are not built: column s");
   EXPECT_EQ(Refused("FROM t |> AGGREGATE COUNT(*) AS n GROUP BY _key"),
             "UNIMPLEMENTED: Materialized views with pipe syntax are not built [at 1:1]");
   EXPECT_EQ(Refused("SELECT _key, COUNT(*) AS n FROM nope GROUP BY _key"),

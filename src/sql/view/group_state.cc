@@ -12,25 +12,40 @@
 #include "sql/plan/try.h"
 #include "sql/relation/aggregate_input.h"
 #include "sql/value/value.h"
+#include "sql/view/shown_rows.h"
 
 namespace sonde::sql {
 namespace {
 
 absl::Status DamagedState() { return absl::DataLossError("The state of a view is damaged"); }
 
+// A map has its keys and values in turn, by keys ascending.
+void AppendCells(const ViewColumn& column, size_t number, const Datum& value, std::vector<ViewCell>* cells) {
+  if (!column.IsFamily()) {
+    AppendViewCell(column.type, value, &cells->emplace_back(ViewCell{number, {}, {}}).value);
+    return;
+  }
+  for (size_t i = 0; i + 1 < value.size; i += 2) {
+    if (!value.items[i + 1].is_there) continue;
+    cells->push_back({number, std::string(value.items[i + 1].bytes()), std::string(value.items[i].bytes())});
+  }
+}
+
 // The values of a row as cells; nothing: all are NULL.
 std::optional<std::vector<ViewCell>> CellsOf(const ViewDefinition& definition,
                                              absl::Span<const Datum> values) {
   std::vector<ViewCell> cells;
   size_t count = 0;
+  size_t there = 0;
   for (size_t i = 0; i < definition.columns.size(); ++i) {
     const ViewColumn& column = definition.columns[i];
     if (column.role != ViewColumn::Role::kValue) continue;
     ++count;
     if (!values[i].is_there) continue;
-    AppendViewCell(column.type, values[i], &cells.emplace_back(ViewCell{i, {}}).value);
+    ++there;
+    AppendCells(column, i, values[i], &cells);
   }
-  if (count > 0 && cells.empty()) return std::nullopt;
+  if (count > 0 && there == 0) return std::nullopt;
   return cells;
 }
 

@@ -32,6 +32,7 @@ struct SourceRow {
 struct ViewCell {
   size_t column = 0;  // of ViewDefinition::columns, a value
   std::string value;
+  std::string qualifier;  // of a column that is a family
 };
 
 }  // namespace sonde::sql

@@ -272,6 +272,7 @@ absl::Status CreateMaterializedView(const SqlViewParts& parts, const sql::Instan
                               .deletion_protection = request.materialized_view().deletion_protection(),
                               .source = std::move(facts->source),
                               .shown_columns = std::move(facts->shown_columns),
+                              .unpacked_columns = std::move(facts->unpacked_columns),
                               .storage = std::make_shared<const TableSchema>(std::move(facts->storage)),
                               .workings = std::make_shared<const TableSchema>(std::move(facts->workings))};
   const absl::StatusOr<MaterializedViewRef> made = parts.catalog->CreateMaterializedView(std::move(view));

@@ -1,6 +1,6 @@
 // SQL: an editor, the rows of its query in a grid, and a chart of them where they have a time and numbers.
 import type uPlot from "uplot";
-import { fetchHere, get, instanceOfSeries, type Series, type Table } from "../api";
+import { fetchHere, get, instanceOfSeries, type Series, type Table, type View } from "../api";
 import { chart, fit } from "../chart";
 import { empty, field, h, problem, save, select, show } from "../dom";
 import { bytes, micros, number } from "../format";
@@ -54,7 +54,7 @@ export function sqlPage(): Page {
   const { parameters: linked } = route();
   const abort = new AbortController();
   let running: AbortController | undefined;
-  let instance = linked.get("instance") ?? "", tables: Table[] = [], allSeries: Series[] = [], words: Words = { dialect: "", keywords: [], functions: [] };
+  let instance = linked.get("instance") ?? "", tables: Table[] = [], views: View[] = [], allSeries: Series[] = [], words: Words = { dialect: "", keywords: [], functions: [] };
   let keywords: ReadonlySet<string> = new Set();
   const values: Record<string, Parameter> = {};
   for (const [name, text] of linked) {
@@ -81,6 +81,7 @@ export function sqlPage(): Page {
     const columns = new Set(series.flatMap((one) => [...one.tags, ...one.fields].map((column) => column.name)));
     return [
       ...here.map((table) => ({ text: quoted(table.id, keywords), kind: "table" })),
+      ...views.filter((view) => view.instance === instance).map((view) => ({ text: quoted(view.id, keywords), kind: `${view.kind} view`, hint: view.query })),
       ...series.map((one) => ({ text: `series.${quoted(one.name, keywords)}`, kind: "series" })),
       ...[...columns].map((name) => ({ text: quoted(name, keywords), kind: "of a series" })),
       ...[...families].map((name) => ({ text: quoted(name, keywords), kind: "family" })),
@@ -199,6 +200,7 @@ export function sqlPage(): Page {
     explain.hidden = analyze.hidden = got.dialect === "production"; // which does not have them
   }).catch(() => undefined); // without colours and completion it is an editor still
   get<{ series: Series[] }>("/api/v1/series", {}, abort.signal).then((got) => { allSeries = got.series; }).catch(() => undefined);
+  get<{ views: View[] }>("/api/v1/views", {}, abort.signal).then((got) => { views = got.views; }).catch(() => undefined); // who may not list them completes the rest
   get<{ tables: Table[] }>("/api/v1/tables", {}, abort.signal).then((got) => {
     tables = got.tables;
     instance ||= tables[0]?.instance ?? "";
