@@ -43,7 +43,8 @@ absl::Status Insist(const Call& call) {
 // What the engine has to know.  Where the log tells of what is collected, that is deleted (table/collect_garbage.h): so the engine
 // may forget nothing by itself.
 TableSpec SpecOf(const TableSchema& schema) {
-  TableSpec spec{.id = schema.id, .split_keys = schema.split_points};
+  TableSpec spec{
+      .id = schema.id, .split_keys = schema.split_points, .log_kept_micros = schema.LogKeptMicros()};
   for (const FamilySchema& family : schema.families) {
     spec.families.push_back({family.id, schema.LogsGarbage() ? GcRule() : family.gc_rule});
   }

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "engine/leases.h"
 #include "engine/range_sizes.h"
 #include "engine/record_store.h"
 #include "engine/row_log.h"
@@ -39,6 +40,8 @@ class Engine : public RowStore, public RecordStore {
   virtual RowLog* log() = 0;
   virtual Snapshots* snapshots() = 0;
   virtual RangeSizes* range_sizes() = 0;
+  // Of a store that several servers share.
+  virtual Leases* leases() { return nullptr; }
 
   // How close the engine is to refusing writes as UNAVAILABLE: 0 at ease, 1 when it may refuse them.  From
   // 0.5 on, callers that can write less should.  Cheap.

@@ -26,6 +26,7 @@ class ForwardingEngine : public Engine {
   RowLog* log() override { return engine_->log(); }
   Snapshots* snapshots() override { return engine_->snapshots(); }
   RangeSizes* range_sizes() override { return engine_->range_sizes(); }
+  Leases* leases() override { return engine_->leases(); }
 
   absl::Status WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) override {
     return engine_->WriteRecords(changes, deadline);

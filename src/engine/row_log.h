@@ -35,8 +35,11 @@ class RowLog {
     // never goes back, and a restart does not take it back: it then starts at the last record, or at what was
     // told before, and after a crash up to a second above that.  It is at least the requested position, unless
     // a write is under way below that or the disk takes no writes; later writes go above.
+    // A store that several servers share tells what it knew some seconds ago: there the frontier follows the clock,
+    // whatever is requested, and two servers may tell different ones, both of them true.
     int64_t frontier = 0;
-    // The greatest position that a record has or is about to have; 0 when none is known.
+    // The greatest position that a record has or is about to have; 0 when none is known.  A store that does not know
+    // says the frontier: then there may be none at or below it.
     int64_t last_record = 0;
   };
   virtual absl::StatusOr<End> FindEnd(TableId table, const RowRange& partition, int64_t frontier_min,
@@ -49,7 +52,7 @@ class RowLog {
                             int64_t through, const std::function<bool(const Piece&)>& visit,
                             absl::Time deadline = absl::InfiniteFuture()) = 0;
 
-  // Forgets the records of the table below `position`.
+  // Forgets the records of the table below `position`; some may stay for a while.
   virtual absl::Status Trim(TableId table, int64_t position,
                             absl::Time deadline = absl::InfiniteFuture()) = 0;
 

@@ -51,6 +51,8 @@ struct TableSpec {
   TableId id = 0;                     // given by the caller, in [1, 2^32 - 1), never used twice
   std::vector<Family> families = {};  // a store keeps cells of other families, too, and drops none of them
   std::vector<std::string> split_keys = {};  // ascending; where a new table may be divided from the start
+  // For how long records of the change log are read; 0: the table is not logged now.  A store may forget older ones by itself.
+  int64_t log_kept_micros = 0;
 };
 
 // The cells of one family of a row, all of them together.

@@ -158,6 +158,42 @@ TEST_F(ClientTest, GuardedChangeHoldsItsGuard) {
   EXPECT_FALSE(*client_->rows()->ApplyGuarded(FakeHBase::kTableName, kVersion, {change, ""}, Soon()));
 }
 
+TEST_F(ClientTest, AGuardedChangeIsSentInItsTimeOnly) {
+  GuardedChange change{Put("a", "q", "1"), "", [] { return absl::ZeroDuration(); }};
+  const absl::Status over =
+      client_->rows()->ApplyGuarded(FakeHBase::kTableName, kVersion, change, Soon()).status();
+  EXPECT_TRUE(absl::IsUnavailable(over)) << over;
+  EXPECT_EQ(hbase_.ValueOf("a", "q"), "");
+  // Its time is short, and longer each time that it is asked for.
+  const absl::Time busy_until = absl::Now() + absl::Milliseconds(400);
+  hbase_.SetInterceptor([busy_until](const FakeCall& call) -> std::optional<FakeAnswer> {
+    if (call.method != "Multi" || absl::Now() >= busy_until) return std::nullopt;
+    return FakeAnswer{.exception = "org.apache.hadoop.hbase.RegionTooBusyException"};
+  });
+  change.time_to_send = [] { return absl::Milliseconds(60); };
+  EXPECT_TRUE(*client_->rows()->ApplyGuarded(FakeHBase::kTableName, kVersion, change, Soon()));
+  EXPECT_EQ(hbase_.ValueOf("a", "q"), "1");
+  // An answer that was lost is looked for, though nothing may be sent any more.
+  hbase_.SetInterceptor(nullptr);
+  hbase_.SetFaults({.lost_answers = 400});
+  int found = 0;
+  for (int i = 0; i < 30; ++i) {
+    const std::string row = "b" + std::to_string(i);
+    int asked = 0;
+    GuardedChange once{Put(row, "q", "1"), "",
+                       [&asked] { return asked++ == 0 ? absl::Seconds(1) : absl::ZeroDuration(); }};
+    const auto applied = client_->rows()->ApplyGuarded(FakeHBase::kTableName, kVersion, once, Soon());
+    if (applied.ok()) {
+      EXPECT_TRUE(*applied);
+      ++found;
+    } else {
+      EXPECT_TRUE(absl::IsUnknown(applied.status())) << applied.status();
+    }
+    EXPECT_EQ(hbase_.ValueOf(row, "q"), "1");
+  }
+  EXPECT_EQ(found, 30);
+}
+
 // Threads increment one row under lost calls, lost answers, busy and moving regions.  What was acknowledged was applied once.
 TEST_F(ClientTest, GuardedIncrementsAreAppliedExactlyOnce) {
   hbase_.Put("row", "n", "0");
@@ -179,7 +215,8 @@ TEST_F(ClientTest, GuardedIncrementsAreAppliedExactlyOnce) {
             (cell.family == "v" ? seen : number) = std::string(cell.value);
           const std::string next = std::to_string(std::stoi(number) + 1);
           const absl::StatusOr<bool> applied = client_->rows()->ApplyGuarded(
-              FakeHBase::kTableName, kVersion, {Put("row", "n", next), seen}, Soon());
+              FakeHBase::kTableName, kVersion,
+              {Put("row", "n", next), seen, [] { return absl::Milliseconds(50); }}, Soon());
           if (!applied.ok()) {
             ASSERT_TRUE(absl::IsUnknown(applied.status())) << applied.status();
             ++unknown;

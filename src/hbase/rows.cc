@@ -40,6 +40,19 @@ struct Started {
   StartedCall call;
 };
 
+absl::Status NoTimeToSend(bool was_sent) {
+  if (was_sent) {
+    return absl::UnknownError(
+        "Nobody knows whether the change will be applied: its answer was lost, and it must not be sent "
+        "again");
+  }
+  return absl::UnavailableError("The time in which the change may be sent is over; nothing was applied");
+}
+
+bool MayBeSentLater(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
 }  // namespace
 
 Rows::Rows(Servers* servers, Regions* regions, RowsOptions options)
@@ -224,12 +237,21 @@ absl::StatusOr<bool> Rows::ApplyGuarded(const TableName& table, const VersionCol
   const absl::Time end = std::min(deadline, absl::Now() + Attempts::kAllMax);
   bool was_lost = false;
   while (true) {
-    const Batch batch = Send(table, {&change, 1}, end);
+    const absl::Duration time_to_send =
+        guarded.time_to_send ? guarded.time_to_send() : absl::InfiniteDuration();
+    if (time_to_send <= absl::ZeroDuration()) return NoTimeToSend(was_lost);
+    const absl::Time send_end = std::min(end, absl::Now() + time_to_send);
+    const Batch batch = Send(table, {&change, 1}, send_end);
     const absl::Status& status = batch.statuses[0];
     const bool is_refused = status.ok() && !batch.guards_held[0];
     if (status.ok() && !is_refused) return true;
     // A refusal may be by the change's own version, if an answer was lost before.
     if (is_refused && !was_lost) return false;
+    // It was not taken in the time for sending, which may be longer by now.
+    if (!was_lost && MayBeSentLater(status) && send_end < end) {
+      absl::SleepFor(Attempts::kWaitMin);
+      continue;
+    }
     if (!is_refused && !absl::IsUnknown(status) && !was_lost) return status;
     was_lost = true;
     // The answer may be lost because its server is: the row has a place again a while later, perhaps after the deadline, up to which

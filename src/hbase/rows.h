@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,8 @@ struct VersionColumn {
 struct GuardedChange {
   RowChange change;  // without the version's cell and guard
   std::string seen;  // the version that the caller read; empty: none
+  // For how long from now the change may be sent; it is asked before each try, and may answer more than before.  Null: for ever.
+  std::function<absl::Duration()> time_to_send = nullptr;
 };
 
 struct RowsOptions {
@@ -73,7 +76,8 @@ class Rows {
                                   absl::Time deadline);
 
   // Applies a change once, if the row's version is still `seen`, and puts the next version.  An answer that was lost is looked for in
-  // the row.  True: it was applied.  False: another change came before, and nothing was applied.
+  // the row.  True: it was applied.  False: another change came before, and nothing was applied.  UNAVAILABLE: the time to send it was
+  // over, too; nothing was applied.
   absl::StatusOr<bool> ApplyGuarded(const TableName& table, const VersionColumn& column,
                                     const GuardedChange& guarded, absl::Time deadline);
 

@@ -101,6 +101,10 @@ absl::Status Tables::Drop(const TableName& table, absl::Time deadline) {
   return dropped;
 }
 
+absl::Status Tables::AddFamily(const TableName& table, const FamilySchema& family, absl::Time deadline) {
+  return Change("AddColumn", AddFamilyMessage(table, family, NewNonce()), deadline);
+}
+
 absl::Status Tables::ModifyFamily(const TableName& table, const FamilySchema& family, absl::Time deadline) {
   absl::StatusOr<TableSchema> now = Describe(table, deadline);
   if (!now.ok()) return now.status();

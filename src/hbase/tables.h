@@ -37,6 +37,8 @@ class Tables {
                       absl::Time deadline);
   // Whatever it holds is gone.
   absl::Status Drop(const TableName& table, absl::Time deadline);
+  // Makes a family.  FAILED_PRECONDITION: the table has one of this name.
+  absl::Status AddFamily(const TableName& table, const FamilySchema& family, absl::Time deadline);
   // Sets attributes of a family, and leaves its others as they are.
   absl::Status ModifyFamily(const TableName& table, const FamilySchema& family, absl::Time deadline);
   absl::Status Truncate(const TableName& table, bool keeps_splits, absl::Time deadline);

@@ -42,6 +42,12 @@ int64_t TableSchema::LogNeededFromMicros(int64_t now_micros) const {
   return oldest;
 }
 
+int64_t TableSchema::LogKeptMicros() const {
+  int64_t kept = change_stream.has_value() ? change_stream->retention_micros : 0;
+  for (const LogUse& use : log_uses) kept = std::max(kept, use.retention_micros);
+  return kept;
+}
+
 void TableSchema::StopLogging() {
   change_stream.reset();
   log_uses.clear();

@@ -99,6 +99,8 @@ struct TableSchema {
   int64_t LogPositionMin() const;
   // The time before which nobody needs a record of the log any more; `now_micros` if nobody needs any.
   int64_t LogNeededFromMicros(int64_t now_micros) const;
+  // For how long a record may be needed; 0: changes are not logged.
+  int64_t LogKeptMicros() const;
   // Takes all reasons to log changes away.
   void StopLogging();
 

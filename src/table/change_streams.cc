@@ -6,6 +6,7 @@
 
 #include "changes/change_record.h"
 #include "table/collect_garbage.h"
+#include "table/row_time.h"
 
 namespace sonde {
 namespace {
@@ -155,8 +156,11 @@ absl::StatusOr<std::unique_ptr<ChangeStreamReader>> ChangeStreams::Open(
   if (!request.tokens.empty()) {
     absl::StatusOr<StreamCursor> cursor = CursorOf(reader->identity(), request);
     if (!cursor.ok()) return cursor.status();
+    int64_t newest = std::max(end->frontier, end->last_record);
+    // Another server may know of more already.
+    if (tables_->engine().traits().is_shared) newest = std::max(newest, now_micros + kClocksDifferMicros);
     for (const StreamCursor::Segment& segment : cursor->segments) {
-      if (segment.position > std::max(end->frontier, end->last_record)) {
+      if (segment.position > newest) {
         return TokenError("a token is of a time that has not come");
       }
     }
@@ -180,7 +184,8 @@ absl::StatusOr<std::unique_ptr<ChangeStreamReader>> ChangeStreams::Open(
       }
       position = start_micros - 1;
     } else {
-      ++start_micros;  // after the frontier
+      // After the frontier, which may be from before the stream began.
+      start_micros = std::max(start_micros + 1, oldest_micros);
     }
     reader->cursor_ = {.segments = {{request.partition, position}}, .watermark = start_micros - 1};
   }
@@ -395,7 +400,13 @@ absl::Status ChangeStreams::Upkeep() {
   for (const TableSchemaRef& schema : tables_->catalog().ListAll()) {
     if (schema->IsLogged()) result.Update(Trim(*schema));
     if (schema->change_stream.has_value()) result.Update(Adapt(*schema));
-    if (schema->LogsGarbage() || tables_->engine().traits().is_shared) result.Update(Collect(schema));
+    const bool is_shared = tables_->engine().traits().is_shared;
+    if (!schema->LogsGarbage() && !is_shared) continue;
+    const absl::Status collected = Collect(schema);
+    // Of servers that share a store, the one that keeps the table's views collects.
+    const bool is_anothers =
+        is_shared && absl::IsUnavailable(collected) && schema->FindLogUse(kExpiredKeeperUse) != nullptr;
+    if (!is_anothers) result.Update(collected);
   }
   return result;
 }

@@ -148,7 +148,7 @@ class ChangeStreams {
   struct Progress {
     std::string table_name;
     int64_t now_micros = 0;
-    int64_t frontier_micros = 0;     // now, unless a write is under way
+    int64_t frontier_micros = 0;     // now, unless a write is under way; of a shared store about a second ago
     int64_t last_record_micros = 0;  // 0: none is known
     size_t readers = 0;              // that are open
     // The watermark of the reader that is furthest behind; nothing if there is no reader.

@@ -94,8 +94,10 @@ class OwnStore {
 EngineUnderTest MakeHBase(uint64_t seed, bool disturbs) {
   const auto store = std::make_shared<OwnStore>();
   const auto random = std::make_shared<SeededRandom>(seed);
-  EngineUnderTest under_test{
-      .open = [store] { return store->Open(); }, .persistent = true, .is_partial = true};
+  EngineUnderTest under_test{.open = [store] { return store->Open(); },
+                             .persistent = true,
+                             .is_partial = true,
+                             .logs_by_clock = true};
   if (disturbs) under_test.flush_or_compact = [store, random](Engine&) { store->Disturb(random.get()); };
   return under_test;
 }

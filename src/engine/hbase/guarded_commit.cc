@@ -19,9 +19,8 @@ constexpr absl::Duration kPauseMax = absl::Milliseconds(64);
 }  // namespace
 
 absl::Status CommitGuarded(hbase::Client* client, const hbase::TableName& table, std::string_view row_key,
-                           const std::function<absl::StatusOr<StoredRow>()>& read,
-                           const std::function<absl::StatusOr<Made>(const StoredRow&, RowEdit*)>& make,
-                           absl::Time deadline, std::atomic<uint64_t>* conflicts) {
+                           const GuardedRead& read, const GuardedMake& make, absl::Time deadline,
+                           std::atomic<uint64_t>* conflicts) {
   SystemRandom random;
   absl::Duration pause = kPauseMin;
   for (int tries = 0; tries < kTriesMax; ++tries) {
@@ -32,8 +31,9 @@ absl::Status CommitGuarded(hbase::Client* client, const hbase::TableName& table,
     if (!made.ok()) return made.status();
     if (*made == Made::kNothing || (*made == Made::kEdit && edit.is_empty())) return absl::OkStatus();
     if (*made == Made::kEdit) {
-      const absl::StatusOr<bool> applied = client->rows()->ApplyGuarded(
-          table, {kVersionFamily, kVersionQualifier}, {std::move(edit.change), row->version()}, deadline);
+      const absl::StatusOr<bool> applied =
+          client->rows()->ApplyGuarded(table, {kVersionFamily, kVersionQualifier},
+                                       {std::move(edit.change), row->version(), edit.time_to_send}, deadline);
       if (!applied.ok()) return applied.status();
       if (*applied) return absl::OkStatus();
     }

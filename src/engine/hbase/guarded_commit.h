@@ -21,14 +21,16 @@ enum class Made : uint8_t {
   kStale,    // the row has changed since it was read
 };
 
+using GuardedRead = std::function<absl::StatusOr<StoredRow>()>;
+using GuardedMake = std::function<absl::StatusOr<Made>(const StoredRow&, RowEdit*)>;
+
 // Reads the row, has an edit made of it, and commits that, if nobody has changed the row meanwhile; else it begins anew.  `make` may
 // run several times.
 //  UNAVAILABLE        others changed the row all the time; nothing was applied
 //  DEADLINE_EXCEEDED  nothing was applied
 //  others             of `read`, `make` and hbase::Rows::ApplyGuarded
 absl::Status CommitGuarded(hbase::Client* client, const hbase::TableName& table, std::string_view row_key,
-                           const std::function<absl::StatusOr<StoredRow>()>& read,
-                           const std::function<absl::StatusOr<Made>(const StoredRow&, RowEdit*)>& make,
-                           absl::Time deadline, std::atomic<uint64_t>* conflicts);
+                           const GuardedRead& read, const GuardedMake& make, absl::Time deadline,
+                           std::atomic<uint64_t>* conflicts);
 
 }  // namespace sonde

@@ -42,6 +42,15 @@ bool HasForbidden(const StoredRow& row, const RowGuard& guard) {
   });
 }
 
+LoggedCommit::Edit PartsOf(RowEdit* edit) {
+  return {.change = &edit->change, .bytes = &edit->bytes, .time_to_send = &edit->time_to_send};
+}
+
+// Adds the record of a change to its edit.
+absl::Status AddTo(LoggedCommit* logged, const LogRecord& record, const StoredRow& row, RowEdit* edit) {
+  return logged->Add(record, row.newest_record(), PartsOf(edit));
+}
+
 // Adds what the guard looks at.
 void AddGuard(const RowGuard& guard, EditNeeds* needs) {
   needs->is_guarded = true;
@@ -68,7 +77,11 @@ HBaseEngine::HBaseEngine(HBaseEngineOptions options, std::unique_ptr<hbase::Clie
     : options_(std::move(options)),
       client_(std::move(client)),
       sizes_(client_.get(), options_.address.space),
-      records_(client_.get(), CatalogTable(options_.address.space), &conflicts_) {}
+      records_(client_.get(), CatalogTable(options_.address.space), &conflicts_),
+      log_(
+          client_.get(), CatalogTable(options_.address.space),
+          [this](TableId table) { return NameOf(table); }, options_.log),
+      leases_(client_.get(), CatalogTable(options_.address.space)) {}
 
 absl::Status HBaseEngine::WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) {
   return records_.Write(changes, deadline);
@@ -91,17 +104,21 @@ absl::Status HBaseEngine::CheckTable(TableId table, absl::Time deadline) {
 
 absl::Status HBaseEngine::CreateTable(const TableSpec& spec, absl::Time deadline) {
   const absl::Status found = CheckTable(spec.id, deadline);
+  if (found.ok()) return AlterTable(spec, deadline);
   if (!absl::IsNotFound(found)) return found;
-  return MakeTable(client_.get(), NameOf(spec.id), spec.split_keys, deadline);
+  return MakeTable(client_.get(), NameOf(spec.id), spec.log_kept_micros, spec.split_keys, deadline);
 }
 
 absl::Status HBaseEngine::AlterTable(const TableSpec& spec, absl::Time deadline) {
-  return CheckTable(spec.id, deadline);
+  if (absl::Status status = CheckTable(spec.id, deadline); !status.ok()) return status;
+  if (spec.log_kept_micros == 0) return absl::OkStatus();
+  return log_.Prepare(NameOf(spec.id), absl::Microseconds(spec.log_kept_micros), deadline);
 }
 
 absl::Status HBaseEngine::DropTable(TableId table, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
   const absl::Status dropped = client_->tables()->Drop(NameOf(table), deadline);
+  log_.Forget(NameOf(table));
   return absl::IsNotFound(dropped) ? absl::OkStatus() : dropped;
 }
 
@@ -162,9 +179,29 @@ absl::StatusOr<std::unique_ptr<RowStream>> HBaseEngine::Scan(TableId table, std:
   return std::make_unique<HBaseStream>(client_.get(), NameOf(table), std::move(ranges), std::move(options));
 }
 
+absl::Status HBaseEngine::CommitLogged(const hbase::TableName& table, std::string_view row_key,
+                                       const GuardedRead& read, const GuardedMake& make, LoggedCommit* logged,
+                                       absl::Time deadline) {
+  const auto commit = [&] {
+    return CommitGuarded(client_.get(), table, row_key, read, make, deadline, &conflicts_);
+  };
+  const auto tell_again = [&] {
+    const auto read_version = [&] { return ReadStoredRow(client_.get(), table, row_key, {}, deadline); };
+    const auto move = [&](const StoredRow& row, RowEdit* edit) -> absl::StatusOr<Made> {
+      edit->change.row = std::string(row_key);
+      const absl::Status moved = logged->AddAgain(row.newest_record(), PartsOf(edit));
+      if (!moved.ok()) return moved;
+      return Made::kEdit;
+    };
+    return CommitGuarded(client_.get(), table, row_key, read_version, move, deadline, &conflicts_);
+  };
+  return logged->Run(commit, tell_again);
+}
+
 absl::Status HBaseEngine::ApplyGuarded(const hbase::TableName& table, const RowChange& change,
                                        EditNeeds needs, absl::Time deadline) {
   if (change.guard.has_value()) AddGuard(*change.guard, &needs);
+  LoggedCommit logged(&log_, &table, deadline);
   guarded_changes_.fetch_add(1, std::memory_order_relaxed);
   const auto read = [&] {
     return ReadStoredRow(client_.get(), table, change.row_key, needs.choice, deadline);
@@ -172,9 +209,11 @@ absl::Status HBaseEngine::ApplyGuarded(const hbase::TableName& table, const RowC
   const auto make = [&](const StoredRow& row, RowEdit* edit) -> absl::StatusOr<Made> {
     if (change.guard.has_value() && HasForbidden(row, *change.guard)) return GuardRefused(change.row_key);
     if (absl::Status status = MakeEdit(change.row_key, change.delta, row, edit); !status.ok()) return status;
+    const absl::Status added = AddTo(&logged, change.delta.log, row, edit);
+    if (!added.ok()) return added;
     return Made::kEdit;
   };
-  return CommitGuarded(client_.get(), table, change.row_key, read, make, deadline, &conflicts_);
+  return CommitLogged(table, change.row_key, read, make, &logged, deadline);
 }
 
 // The changes of one part, in rounds in which no row comes twice.
@@ -264,6 +303,7 @@ absl::Status HBaseEngine::Update(TableId table, std::string_view row_key, const 
   if (absl::Status status = CheckTable(table, options.deadline); !status.ok()) return status;
   const hbase::TableName name = NameOf(table);
   const StoredChoice choice = ChoiceOf(hints);
+  LoggedCommit logged(&log_, &name, options.deadline);
   guarded_changes_.fetch_add(1, std::memory_order_relaxed);
   const auto read = [&] { return ReadStoredRow(client_.get(), name, row_key, choice, options.deadline); };
   const auto make = [&](const StoredRow& row, RowEdit* edit) -> absl::StatusOr<Made> {
@@ -275,15 +315,17 @@ absl::Status HBaseEngine::Update(TableId table, std::string_view row_key, const 
     const absl::StatusOr<EditNeeds> needs = NeedsOf(**delta);
     if (!needs.ok()) return needs.status();
     absl::StatusOr<StoredRow> more = StoredRow();
-    if (needs->is_guarded) {
+    if (!needs->choice.qualifiers.empty()) {
       more = ReadStoredRow(client_.get(), name, row_key, needs->choice, options.deadline);
       if (!more.ok()) return more.status();
       if (more->version() != row.version()) return Made::kStale;
     }
     if (absl::Status status = MakeEdit(row_key, **delta, *more, edit); !status.ok()) return status;
+    const absl::Status added = AddTo(&logged, (*delta)->log, row, edit);
+    if (!added.ok()) return added;
     return Made::kEdit;
   };
-  return CommitGuarded(client_.get(), name, row_key, read, make, options.deadline, &conflicts_);
+  return CommitLogged(name, row_key, read, make, &logged, options.deadline);
 }
 
 absl::StatusOr<bool> HBaseEngine::DeleteRows(const hbase::TableName& table, const RowRange& range,
@@ -322,10 +364,18 @@ absl::Status HBaseEngine::DropRange(TableId table, const RowRange& range, absl::
     const std::vector<RowRange> left = IntersectRanges({RangeOf(*place)}, {range});
     if (left.empty()) continue;
     const bool is_whole = IsWithin(RangeOf(*place), range);
-    const absl::StatusOr<bool> is_done =
+    absl::StatusOr<bool> is_done =
         DeleteRows(name, left[0], is_whole ? kRowsDeletedSinglyMax : SIZE_MAX, deadline);
     if (!is_done.ok()) return is_done.status();
     if (*is_done) continue;
+    // A region that is truncated loses its part of the change log.
+    const absl::StatusOr<bool> is_logged = log_.MayHaveRecords(name, deadline);
+    if (!is_logged.ok()) return is_logged.status();
+    if (*is_logged) {
+      is_done = DeleteRows(name, left[0], SIZE_MAX, deadline);
+      if (!is_done.ok()) return is_done.status();
+      continue;
+    }
     // The region may be another one by now, which reaches further than the range.
     const absl::StatusOr<hbase::Regions::Place> now =
         client_->regions()->Find(name, place->start_key, deadline);
@@ -361,6 +411,14 @@ std::vector<Figure> HBaseEngine::Figures() const {
       Figure::Counter("sonde_hbase_found_answers_total",
                       "Guarded changes whose answers were lost, and found in the row.")
           .Add(number(client_->rows()->settled())),
+      Figure::Counter("sonde_hbase_log_slices_total", "Slices of change logs that were read from HBase.")
+          .Add(number(log_.slices())),
+      Figure::Counter("sonde_hbase_log_told_again_total",
+                      "Records that were told again, as readers may have been past them.")
+          .Add(number(log_.told_again())),
+      Figure::Counter("sonde_hbase_log_slots_ended_total",
+                      "Slots of servers that were gone, which this server gave back.")
+          .Add(number(log_.ended_slots())),
       Figure::Counter("sonde_hbase_lookups_total", "Reads of hbase:meta.")
           .Add(number(client_->regions()->lookups()))};
 }

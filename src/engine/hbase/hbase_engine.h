@@ -8,8 +8,9 @@
 // start of time.  Otherwise its row is read first, and the change is guarded by the row's version (hbase/row_version.h).  Every change
 // writes a new version.
 //
-// Not built: log() and snapshots() are null.  The engine forgets nothing by itself of what may be (TableSpec);
-// table/collect_garbage.h deletes it.  Its tables take cells of kCellBytesMax (store_layout.h); a change with a larger one is
+// Change logs are in the rows (log/hbase_log.h); a logged change depends on its row, too.
+//
+// Not built: snapshots() is null.  The engine forgets nothing by itself of what may be (TableSpec); table/collect_garbage.h deletes it.  Its tables take cells of kCellBytesMax (store_layout.h); a change with a larger one is
 // INVALID_ARGUMENT.
 //
 // Threads: all functions may be called at once.
@@ -24,6 +25,9 @@
 
 #include "engine/engine.h"
 #include "engine/hbase/cluster_sizes.h"
+#include "engine/hbase/guarded_commit.h"
+#include "engine/hbase/log/hbase_leases.h"
+#include "engine/hbase/log/hbase_log.h"
 #include "engine/hbase/records.h"
 #include "engine/hbase/row_edit.h"
 #include "engine/hbase/store_layout.h"
@@ -36,6 +40,7 @@ struct HBaseEngineOptions {
   std::string user = "sonde";  // who HBase is told that it is
   bool sync = false;  // changes are answered when HBase's copies have them on their disks, and not in memory
   absl::Duration open_timeout = absl::Seconds(30);
+  LogPositionsOptions log = {};
 };
 
 class HBaseEngine final : public Engine {
@@ -48,9 +53,10 @@ class HBaseEngine final : public Engine {
   EngineTraits traits() const override {
     return {.waits_for_network = true, .commits_many_rows = true, .is_shared = true};
   }
-  RowLog* log() override { return nullptr; }
+  RowLog* log() override { return &log_; }
   Snapshots* snapshots() override { return nullptr; }
   RangeSizes* range_sizes() override { return &sizes_; }
+  Leases* leases() override { return &leases_; }
 
   absl::Status WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) override;
   absl::StatusOr<std::vector<Record>> ReadRecords(std::string_view prefix, absl::Time deadline) override;
@@ -65,7 +71,7 @@ class HBaseEngine final : public Engine {
   absl::Status Apply(TableId table, RowSource* rows, const WriteOptions& options) override;
   absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints, const Decide& decide,
                       const WriteOptions& options) override;
-  // Truncates regions that lie in the range and have many rows; elsewhere deletes row by row.
+  // Truncates regions that lie in the range and have many rows; elsewhere, and where there may be a change log, deletes row by row.
   absl::Status DropRange(TableId table, const RowRange& range, absl::Time deadline) override;
   // A range a region (cluster_sizes.h).
   absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table, absl::Time deadline) override;
@@ -75,6 +81,7 @@ class HBaseEngine final : public Engine {
   absl::Status CheckWrites(absl::Time deadline) override;
 
   hbase::Client* client() { return client_.get(); }
+  LogPositions* positions() { return log_.positions(); }
   hbase::TableName NameOf(TableId table) const { return CellsTable(options_.address.space, table); }
 
  private:
@@ -84,6 +91,9 @@ class HBaseEngine final : public Engine {
 
   // NOT_FOUND: there is no such table.
   absl::Status CheckTable(TableId table, absl::Time deadline);
+  // CommitGuarded for a change whose edit may get a record by `logged`.
+  absl::Status CommitLogged(const hbase::TableName& table, std::string_view row_key, const GuardedRead& read,
+                            const GuardedMake& make, LoggedCommit* logged, absl::Time deadline);
   // Applies one change that needs to know its row.
   absl::Status ApplyGuarded(const hbase::TableName& table, const RowChange& change, EditNeeds needs,
                             absl::Time deadline);
@@ -103,6 +113,8 @@ class HBaseEngine final : public Engine {
   std::atomic<uint64_t> guarded_changes_ = 0;
   ClusterSizes sizes_;
   HBaseRecords records_;
+  HBaseLog log_;
+  HBaseLeases leases_;
 };
 
 }  // namespace sonde

@@ -184,8 +184,6 @@ TimeRange Hull(const TimeRange& a, const TimeRange& b) {
 }  // namespace
 
 absl::StatusOr<EditNeeds> NeedsOf(const RowDelta& delta) {
-  if (!delta.log.pieces.empty())
-    return absl::UnimplementedError("Change logs of tables are not built for a store on HBase");
   EditNeeds needs;
   needs.choice.keys_only = true;
   std::optional<TimeRange> times;
@@ -217,7 +215,7 @@ absl::StatusOr<EditNeeds> NeedsOf(const RowDelta& delta) {
     for (const FamilyDelta::Add& add : family.adds)
       add_range(StoredColumnRange(family.family, add.qualifier));
   }
-  needs.is_guarded = !needs.choice.qualifiers.empty();
+  needs.is_guarded = !needs.choice.qualifiers.empty() || !delta.log.pieces.empty();
   needs.choice.time_range = times.value_or(TimeRange{});
   return needs;
 }

@@ -8,10 +8,12 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "engine/hbase/stored_row.h"
 #include "hbase/wire/change_messages.h"
 #include "model/mutation.h"
@@ -20,11 +22,11 @@ namespace sonde {
 
 // What must be known of a row before a change of it can be written down.
 struct EditNeeds {
-  bool is_guarded = false;  // it must be read
-  StoredChoice choice;      // which cells
+  bool is_guarded = false;  // it must be read, for its cells or for its newest record in the change log
+  StoredChoice choice;      // which cells; none: the row's version is enough
 };
 
-// UNIMPLEMENTED: the delta wants what is not built here: a record in the change log, or deletes in an expiring family.
+// UNIMPLEMENTED: the delta wants what is not built here: deletes or adds in an expiring family.
 absl::StatusOr<EditNeeds> NeedsOf(const RowDelta& delta);
 
 // HBase's change, with the bytes that it views.  Values are the delta's.
@@ -35,11 +37,12 @@ struct RowEdit {
 
   hbase::RowChange change;
   std::deque<std::string> bytes;
+  std::function<absl::Duration()> time_to_send = nullptr;  // as in hbase::GuardedChange
 
   bool is_empty() const { return change.markers.empty() && change.puts.empty(); }
 };
 
-// `row` has the cells that NeedsOf asked for.  DATA_LOSS: a sketch in the row is damaged.
+// `row` has the cells that NeedsOf asked for.  The record of the change is left to LoggedCommit (log/hbase_log.h).  DATA_LOSS: a sketch in the row is damaged.
 absl::Status MakeEdit(std::string_view row_key, const RowDelta& delta, const StoredRow& row, RowEdit* edit);
 
 // Deletes all cells of a row.

@@ -152,11 +152,15 @@ TEST(RowEdit, PutsAndWholeColumnsNeedNoLook) {
   EXPECT_TRUE(is_guarded({.family = 1, .aggregate = AggregateKind::kSum, .adds = {{"q", 1, 1}}}));
 }
 
-TEST(RowEdit, WhatIsNotBuiltSaysSo) {
+TEST(RowEdit, ALoggedChangeIsGuardedAndNeedsNoCells) {
   const std::vector<std::string> pieces = {"a record"};
-  RowDelta logged;
+  RowDelta logged{.families = {{.family = 1, .puts = {{"q", 1, "v"}}}}};
   logged.log = {1, pieces};
-  EXPECT_TRUE(absl::IsUnimplemented(NeedsOf(logged).status()));
+  EXPECT_TRUE(NeedsOf(logged)->is_guarded);
+  EXPECT_TRUE(NeedsOf(logged)->choice.qualifiers.empty());
+}
+
+TEST(RowEdit, WhatIsNotBuiltSaysSo) {
   const RowDelta expiring{.families = {{.family = kExpiringFamilies, .delete_all = true}}};
   EXPECT_TRUE(absl::IsUnimplemented(NeedsOf(expiring).status()));
 }

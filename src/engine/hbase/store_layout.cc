@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "base/bytes.h"
+#include "engine/hbase/log/stored_log.h"
 #include "engine/hbase/stored_cells.h"
 #include "hbase/attempts.h"
 
@@ -77,9 +78,17 @@ std::string ValueOf(const hbase::FamilySchema& family, const std::string& name) 
   return value;
 }
 
+bool IsFixed(const hbase::FamilySchema& family, const std::string& attribute) {
+  return attribute != "TTL" || family.name != kLogFamily;
+}
+
 void AddFaultsOf(const hbase::TableSchema& schema, StoreFacts* facts) {
   const std::string table = schema.table.Text();
-  for (const hbase::FamilySchema& wanted : SchemaOf(schema.table).families) {
+  std::vector<hbase::FamilySchema> families = SchemaOf(schema.table).families;
+  const bool is_logged = std::any_of(schema.families.begin(), schema.families.end(),
+                                     [](const auto& family) { return family.name == kLogFamily; });
+  if (is_logged) families.push_back(LogFamily(absl::ZeroDuration()));
+  for (const hbase::FamilySchema& wanted : families) {
     const auto family = std::find_if(schema.families.begin(), schema.families.end(),
                                      [&](const auto& one) { return one.name == wanted.name; });
     if (family == schema.families.end()) {
@@ -89,7 +98,7 @@ void AddFaultsOf(const hbase::TableSchema& schema, StoreFacts* facts) {
       continue;
     }
     for (const char* name : kFixedAttributes) {
-      if (ValueOf(*family, name) == ValueOf(wanted, name)) continue;
+      if (!IsFixed(wanted, name) || ValueOf(*family, name) == ValueOf(wanted, name)) continue;
       facts->faults.push_back(
           fmt::format("Family '{}' of HBase's table {} has {} {} and not {}: it is not Sonde's, or somebody "
                       "altered it",
@@ -169,9 +178,11 @@ hbase::TableSchema SchemaOf(const hbase::TableName& table) {
   return schema;
 }
 
-absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table,
+absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table, int64_t log_kept_micros,
                        const std::vector<std::string>& split_keys, absl::Time deadline) {
-  const absl::Status made = client->tables()->Create(SchemaOf(table), split_keys, deadline);
+  hbase::TableSchema schema = SchemaOf(table);
+  if (log_kept_micros > 0) schema.families.push_back(LogFamily(absl::Microseconds(log_kept_micros)));
+  const absl::Status made = client->tables()->Create(schema, split_keys, deadline);
   if (!absl::IsAlreadyExists(made)) return made;
   constexpr absl::Duration kTryMax = absl::Seconds(5);
   hbase::Attempts attempts(deadline, kTryMax);
@@ -237,7 +248,7 @@ absl::Status PrepareStore(hbase::Client* client, const HBaseStoreAddress& addres
     if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
   }
   if (facts->has_catalog) return absl::OkStatus();
-  return MakeTable(client, CatalogTable(address.space), {}, deadline);
+  return MakeTable(client, CatalogTable(address.space), 0, {}, deadline);
 }
 
 }  // namespace sonde

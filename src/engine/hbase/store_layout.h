@@ -39,11 +39,12 @@ std::optional<TableId> CellsTableId(const hbase::TableName& table);
 constexpr size_t kCellBytesMax = 110'000'000;
 constexpr char kCellBytesAttribute[] = "hbase.server.keyvalue.maxsize";
 
-// How the store makes its tables.
+// How the store makes its tables; beside it a table may have the family of change logs (log/stored_log.h).
 hbase::TableSchema SchemaOf(const hbase::TableName& table);
 
-// Makes a table, or waits until the one is there that another server makes at this moment.  Errors: those of hbase::Tables.
-absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table,
+// Makes a table, or waits until the one is there that another server makes at this moment.  `log_kept_micros`: as in TableSpec.
+// Errors: those of hbase::Tables.
+absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table, int64_t log_kept_micros,
                        const std::vector<std::string>& split_keys, absl::Time deadline);
 
 // What a namespace has, as it was found; nothing is written.

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/varint.h"
+#include "engine/hbase/log/stored_log.h"
 #include "model/expiring_family.h"
 
 namespace sonde {
@@ -85,7 +86,10 @@ hbase::QualifierRange StoredColumnsRange(FamilyId family, const ReadHints::Colum
   return range;
 }
 
-hbase::QualifierRange VersionRange() { return {kVersionQualifier, Successor(kVersionQualifier)}; }
+hbase::QualifierRange VersionRange() {
+  static_assert(std::string_view(kNewestRecordQualifier) < std::string_view(kVersionQualifier));
+  return {kNewestRecordQualifier, Successor(kVersionQualifier)};
+}
 
 void SetStoredTimes(const TimeRange& range, hbase::CellChoice* choice) {
   choice->time_start = std::clamp<int64_t>(range.start_micros, 0, hbase::kTimestampMax);

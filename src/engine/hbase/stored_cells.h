@@ -1,9 +1,10 @@
 // Where HBase keeps a cell: in which HBase family, at which qualifier and time.
 //
-// A table of Sonde's is a table of HBase's with three families, whatever families Sonde's table has:
+// A table of Sonde's is a table of HBase's with these families, whatever families Sonde's table has:
 //   d   cells.              qualifier: column, end.          time: the cell's, in microseconds
 //   v   the row's version.  qualifier: "n".                  time: 1
 //   x   expiring cells.     qualifier: column, end, 8 bytes. time: the cell's, in milliseconds, by which HBase forgets it
+//   l   the change log, if the table was ever logged (log/stored_log.h), which has a qualifier of v, too
 // A column is the family's id (4 bytes, big-endian) and the qualifier, in which the bytes 0, 1 and 2 have a byte 2 in front.  The end
 // is a byte 1, or 0 for the cell at INT64_MAX: HBase takes that time for "now", so that this one cell has a column of its own,
 // right before the others, and the time before it.  The 8 bytes are the time in microseconds, inverted, big-endian.
@@ -51,6 +52,7 @@ StoredPlace PlaceOf(FamilyId family, std::string_view qualifier, int64_t timesta
 hbase::QualifierRange StoredFamilyRange(FamilyId family);
 hbase::QualifierRange StoredColumnRange(FamilyId family, std::string_view qualifier);
 hbase::QualifierRange StoredColumnsRange(FamilyId family, const ReadHints::ColumnRange& columns);
+// Of the row's version, and the position of its newest record.
 hbase::QualifierRange VersionRange();
 
 // Sets the times in which HBase has all cells of the range.  It may have others in them.

@@ -8,6 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "base/bytes.h"
+#include "engine/hbase/log/stored_log.h"
 #include "hbase/attempts.h"
 #include "model/expiring_family.h"
 #include "model/limits.h"
@@ -87,7 +88,7 @@ hbase::CellChoice HBaseChoiceOf(const StoredChoice& choice, bool reverse) {
 
 absl::Status StoredRow::Add(const hbase::Cell& cell) {
   if (cell.family == kVersionFamily) {
-    version_ = std::string(cell.value);
+    (cell.qualifier == kNewestRecordQualifier ? newest_record_ : version_) = std::string(cell.value);
     return absl::OkStatus();
   }
   hbase::Cell kept = cell;
@@ -117,10 +118,10 @@ class StoredRowReader {
   static absl::Status Read(hbase::Client* client, const hbase::TableName& table, std::string_view row_key,
                            const hbase::CellChoice& choice, absl::Time deadline, StoredRow* row) {
     hbase::Attempts attempts(deadline, absl::Seconds(5));
-    const std::string version = row->version();
+    const StoredRow before = std::move(*row);
     while (true) {
       *row = StoredRow();
-      row->set_version(version);
+      row->SetVersionOf(before);
       const absl::Status status = ReadOnce(client, table, row_key, choice, deadline, row);
       // A row that was cut off in its middle may be whole the next time.
       if (!absl::IsUnavailable(status) || attempts.count() >= kTriesMax ||

@@ -44,17 +44,24 @@ class StoredRow {
   const std::vector<SeamCell>& cells() const { return cells_; }
   // Empty: it has none.
   const std::string& version() const { return version_; }
+  // As stored (log/stored_log.h).  Empty: it has none.
+  const std::string& newest_record() const { return newest_record_; }
   // The same cells, a family each; they view this.
   std::vector<RowFamily> Families() const;
 
   // The next cell of the row, in HBase's order; copied.  DATA_LOSS: it is none of Sonde's.
   absl::Status Add(const hbase::Cell& cell);
-  void set_version(std::string version) { version_ = std::move(version); }
+  // Takes what belongs to the row as a whole from another reading of it.
+  void SetVersionOf(const StoredRow& other) {
+    version_ = other.version_;
+    newest_record_ = other.newest_record_;
+  }
 
  private:
   std::deque<std::string> bytes_;  // what cells_ view
   std::vector<SeamCell> cells_;
   std::string version_;
+  std::string newest_record_;
 };
 
 // Reads cells of a row, which nobody has changed since the version that comes with them.

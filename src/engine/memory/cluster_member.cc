@@ -103,7 +103,10 @@ class OneChange final : public RowSource {
 }  // namespace
 
 ClusterMember::ClusterMember(Engine* store, const ClusterFaults& faults)
-    : ForwardingEngine(store), faults_(faults) {}
+    : ForwardingEngine(store),
+      faults_(faults),
+      leases_(faults.leases == nullptr ? nullptr
+                                       : std::make_unique<MemoryLeases>(faults.leases, faults.lease_time)) {}
 
 uint64_t ClusterMember::Draw() { return SeededRandom(faults_.seed + kSeedStep * draws_.fetch_add(1)).Next(); }
 

@@ -23,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "engine/forwarding_engine.h"
+#include "engine/memory/memory_leases.h"
 
 namespace sonde {
 
@@ -33,6 +34,9 @@ struct ClusterFaults {
   // Calls and answers that are lost, out of 1,000.
   int lost_calls = 0;
   int lost_answers = 0;
+  // Of all members of the cluster; null: it has no leases.
+  std::shared_ptr<MemoryLeaseBoard> leases = nullptr;
+  absl::Duration lease_time = absl::Seconds(1);
 };
 
 class ClusterMember : public ForwardingEngine {
@@ -61,6 +65,8 @@ class ClusterMember : public ForwardingEngine {
   absl::Status DropRange(TableId table, const RowRange& range, absl::Time deadline) override;
   absl::StatusOr<std::vector<RangeStats>> Ranges(TableId table, absl::Time deadline) override;
 
+  Leases* leases() override { return leases_.get(); }
+
   // Loses all calls, or no longer.
   void CutOff(bool is_cut_off) { is_cut_off_ = is_cut_off; }
 
@@ -76,6 +82,7 @@ class ClusterMember : public ForwardingEngine {
   auto Send(bool changes, const OnCall& on_call) -> decltype(on_call());
 
   const ClusterFaults faults_;
+  const std::unique_ptr<MemoryLeases> leases_;
   std::atomic<bool> is_cut_off_{false};
   std::atomic<uint64_t> draws_{0};
   std::atomic<uint64_t> conflicts_{0};

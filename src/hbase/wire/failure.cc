@@ -37,6 +37,7 @@ constexpr Known kKnown[] = {
     {"RpcThrottlingException", kWait, Code::kUnavailable},
     {"ServerTooBusyException", kWait, Code::kUnavailable},
     {"PleaseHoldException", kWait, Code::kUnavailable},
+    {"ConcurrentTableModificationException", kWait, Code::kUnavailable},
     {"ServerNotRunningYetException", kWait, Code::kUnavailable},
     {"ServerNotRunningException", kLocate, Code::kUnavailable},
     {"UnknownScannerException", kReopen, Code::kUnavailable},

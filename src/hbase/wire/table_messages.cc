@@ -86,6 +86,14 @@ std::string TableMessage(const TableName& table, const Nonce& nonce) {
   return request.SerializeAsString();
 }
 
+std::string AddFamilyMessage(const TableName& table, const FamilySchema& family, const Nonce& nonce) {
+  pb::AddColumnRequest request;
+  SetTable(request.mutable_table_name(), table);
+  SetFamily(request.mutable_column_families(), family);
+  SetNonce(&request, nonce);
+  return request.SerializeAsString();
+}
+
 std::string ModifyFamilyMessage(const TableName& table, const FamilySchema& family, const Nonce& nonce) {
   pb::ModifyColumnRequest request;
   SetTable(request.mutable_table_name(), table);

@@ -43,6 +43,7 @@ std::string CreateTableMessage(const TableSchema& schema, const std::vector<std:
                                const Nonce& nonce);
 // DisableTable, EnableTable, DeleteTable.
 std::string TableMessage(const TableName& table, const Nonce& nonce);
+std::string AddFamilyMessage(const TableName& table, const FamilySchema& family, const Nonce& nonce);
 std::string ModifyFamilyMessage(const TableName& table, const FamilySchema& family, const Nonce& nonce);
 std::string TruncateTableMessage(const TableName& table, bool keeps_splits, const Nonce& nonce);
 std::string TruncateRegionMessage(const Region& region, const Nonce& nonce);

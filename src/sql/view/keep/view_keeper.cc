@@ -104,6 +104,10 @@ absl::StatusOr<bool> ViewKeeper::Step() {
 absl::StatusOr<bool> ViewKeeper::StartLogging(const TableSchema& source) {
   const bool has_use = source.FindLogUse(kViewLogUse) != nullptr;
   const bool is_asked = !outlives_source_ || source.FindLogUse(kExpiredKeeperUse) != nullptr;
+  if (has_use && is_asked && tables_->engine().traits().is_shared) {
+    return tables_->clock().NowMicros() - source.FindLogUse(kViewLogUse)->start_micros >=
+           absl::ToInt64Microseconds(options_.writers_wait_max);
+  }
   if (has_use && is_asked) return !unlogged_->MayWrite(source.id);
   const bool was_logged = source.IsLogged();
   SONDE_TRY_SET(const TableSchemaRef before, tables_->catalog().Find(source.name));
@@ -128,9 +132,9 @@ absl::Status ViewKeeper::Bind(const TableSchemaRef& source) {
   if (definition->source()->id != source->id) {
     return absl::NotFoundError(fmt::format("Table {} of view {} is another one", source_.table, name_));
   }
-  SONDE_TRY_SET(
-      std::unique_ptr<ViewWriter> writer,
-      ViewWriter::Create(&tables_->engine(), definition, view_->storage, view_->workings, options_.shape));
+  SONDE_TRY_SET(std::unique_ptr<ViewWriter> writer,
+                ViewWriter::Create(options_.engine != nullptr ? options_.engine : &tables_->engine(),
+                                   definition, view_->storage, view_->workings, options_.shape));
   std::unique_ptr<FrozenShares> frozen;
   if (definition->lifetime.outlives_source) {
     SONDE_TRY_SET(frozen, FrozenShares::Create(&writer->state(), *definition));
@@ -254,6 +258,7 @@ absl::Status ViewKeeper::KeepExpired(absl::Span<const ExpiredKeeper::Row> rows) 
   SONDE_TRY_SET(const bool is_ready, Prepare());
   if (!is_ready) return absl::OkStatus();  // the view has not begun
   // A deletion takes what is frozen before it, and nothing that is frozen later.
+  SONDE_TRY(WaitForLog());
   SONDE_TRY_SET(const RowLog::End end, tables_->engine().log()->FindEnd(source_.table_id, RowRange::All(),
                                                                         tables_->clock().NowMicros()));
   while (checkpoint_->position < end.frontier) SONDE_TRY(Follow().status());
@@ -262,6 +267,22 @@ absl::Status ViewKeeper::KeepExpired(absl::Span<const ExpiredKeeper::Row> rows) 
     SONDE_TRY(Freeze(rows.subspan(first, kFrozenRowsMax)));
   TellProgress();
   return absl::OkStatus();
+}
+
+absl::Status ViewKeeper::WaitForLog() const {
+  constexpr absl::Duration kPause = absl::Milliseconds(50);
+  const int64_t now_micros = tables_->clock().NowMicros();
+  const absl::Time end_of_wait = absl::Now() + options_.log_wait_max;
+  while (true) {
+    SONDE_TRY_SET(const RowLog::End end,
+                  tables_->engine().log()->FindEnd(source_.table_id, RowRange::All(), now_micros));
+    if (end.frontier >= now_micros || !tables_->engine().traits().is_shared) return absl::OkStatus();
+    if (absl::Now() >= end_of_wait) {
+      return absl::UnavailableError(
+          fmt::format("The change log of table {} is not complete up to now", source_.table));
+    }
+    absl::SleepFor(kPause);
+  }
 }
 
 // Moves the time that divides the shares of these rows.

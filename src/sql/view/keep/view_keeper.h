@@ -52,8 +52,13 @@ struct ViewKeeperOptions {
   size_t rows_per_step = 4'096;
   // Threads that read rows of the source beside the keeper's, on processors that are idle; null: there are none.
   IdleWorkers* idle_workers = nullptr;
-  // How long a view waits for writes that began before its source was logged.
+  // Through which the view is written; null: the tables' own engine.
+  Engine* engine = nullptr;
+  // How long a view waits for writes that began before its source was logged.  In a store that several servers share it always waits so
+  // long, as nobody knows of the writes of others.
   absl::Duration writers_wait_max = absl::Seconds(30);
+  // How long cells that are to be collected wait for the log of a store that several servers share.
+  absl::Duration log_wait_max = absl::Seconds(5);
   TreeShape shape = {};
 };
 
@@ -114,6 +119,8 @@ class ViewKeeper {
  private:
   // Brings the keeper to where it can follow.  False: writes from before the source was logged are still under way.
   absl::StatusOr<bool> Prepare();
+  // Waits until the log tells that it is complete up to now.
+  absl::Status WaitForLog() const;
   // Makes the source log its changes.  False: writes from before are still under way.
   absl::StatusOr<bool> StartLogging(const TableSchema& source);
   // Binds the definition if the source has another schema now.

@@ -16,6 +16,7 @@ namespace {
 // From here on callers that can write less should (engine.h).
 constexpr double kPressure = 0.5;
 constexpr int kNice = 10;
+constexpr char kLeaseName[] = "views";
 
 double Seconds(int64_t micros) { return static_cast<double>(micros) * 1e-6; }
 
@@ -24,7 +25,11 @@ double Seconds(int64_t micros) { return static_cast<double>(micros) * 1e-6; }
 ViewUpkeep::ViewUpkeep(Tables* tables,
                        std::function<void(const std::string& view, const absl::Status& error)> tell_error,
                        ViewUpkeepOptions options)
-    : tables_(tables), tell_error_(std::move(tell_error)), options_(options), thread_([this] { Run(); }) {
+    : tables_(tables),
+      tell_error_(std::move(tell_error)),
+      options_(options),
+      lease_(&tables->engine(), kLeaseName, options.renew_lease),
+      thread_([this] { Run(); }) {
   tables_->SetExpiredKeeper(this);
 }
 
@@ -42,17 +47,33 @@ void ViewUpkeep::Run() {
   // Whoever reads and writes goes first.  It sets this thread alone: Linux takes it so.
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
   while (!IsStopping()) {
-    TakeViews();
-    if (!StepAll()) Rest(options_.idle);
+    const bool may_keep = MayKeep();
+    if (may_keep) TakeViews();
+    if (!may_keep || !StepAll()) Rest(options_.idle);
   }
   for (const auto& [id, kept] : views_)
     kept->keeper->Flush().IgnoreError();  // what is not written is done again
 }
 
+bool ViewUpkeep::MayKeep() {
+  if (tables_->engine().log() == nullptr) return false;
+  const uint64_t holding = lease_.holding();
+  const bool is_held = lease_.IsHeld();
+  if (is_held && holding == holding_) return true;
+  // What the keepers have in memory is not what another server has written since.
+  if (version_ != 0) {
+    std::map<TableId, std::shared_ptr<Kept>> ended;
+    const absl::MutexLock lock(&mutex_);
+    views_.swap(ended);
+    version_ = 0;
+  }
+  holding_ = holding;
+  return is_held;
+}
+
 void ViewUpkeep::TakeViews() {
   const uint64_t version = tables_->catalog().MaterializedViewsVersion();
-  if (version == version_ || tables_->engine().log() == nullptr || tables_->engine().traits().is_shared)
-    return;
+  if (version == version_) return;
   std::map<TableId, std::shared_ptr<Kept>> views;
   for (const MaterializedViewRef& view : tables_->catalog().ListAllMaterializedViews()) {
     std::shared_ptr<Kept>& kept = views[view->storage->id];
@@ -61,7 +82,9 @@ void ViewUpkeep::TakeViews() {
       continue;
     }
     kept = std::make_shared<Kept>();
-    kept->keeper = std::make_unique<ViewKeeper>(tables_, &unlogged_, view, options_.keeper);
+    ViewKeeperOptions keeper = options_.keeper;
+    keeper.engine = lease_.engine();
+    kept->keeper = std::make_unique<ViewKeeper>(tables_, &unlogged_, view, keeper);
   }
   {
     const absl::MutexLock lock(&mutex_);
@@ -120,7 +143,8 @@ bool ViewUpkeep::Step(Kept* kept) {
     return true;
   NoteEnd(kept, more.status());
   if (more.ok()) return *more;
-  kept->rests_until = absl::Now() + options_.rest_after_error;
+  kept->rests_until = absl::Now() + (absl::IsUnknown(more.status()) ? options_.rest_after_unknown
+                                                                    : options_.rest_after_error);
   return false;
 }
 

@@ -2,7 +2,8 @@
 //
 // The views take turns, a step each.  A view that has failed is left alone for a while.  While the engine is near refusing writes, the
 // thread rests between steps.  When nothing has changed, it looks for news every ViewUpkeepOptions::idle.  Views of a store that has no change
-// logs, or that several servers share, are not kept: each server would keep them.
+// logs are not kept.  Of a store that several servers share one server keeps all views, by a lease (kept_lease.h); when it is gone, another
+// one goes on from what is written.
 //
 // As long as it lives it is the ExpiredKeeper of the tables, for views that outlive their source.  Whoever collects waits for the step of such
 // a view that is under way.
@@ -25,6 +26,7 @@
 #include "absl/types/span.h"
 #include "base/steady_cond_var.h"
 #include "metrics/figure.h"
+#include "sql/view/keep/kept_lease.h"
 #include "sql/view/keep/view_keeper.h"
 #include "table/expired_keeper.h"
 #include "table/tables.h"
@@ -35,6 +37,9 @@ struct ViewUpkeepOptions {
   absl::Duration idle = absl::Milliseconds(100);
   absl::Duration rest_under_pressure = absl::Milliseconds(50);
   absl::Duration rest_after_error = absl::Seconds(1);
+  // After a write of which nobody knows whether it was made: by then it was, or never will be.
+  absl::Duration rest_after_unknown = absl::Seconds(10);
+  absl::Duration renew_lease = absl::Seconds(2);
   // A view that is further behind than this, and was not less so before, cannot keep up.  It is looked at so often.
   absl::Duration lag_noticed = absl::Seconds(60);
   absl::Duration lag_look = absl::Seconds(30);
@@ -80,6 +85,8 @@ class ViewUpkeep final : public ExpiredKeeper {
   };
 
   void Run();
+  // Whether this server keeps the views now.  Ends keeping them if it does no longer.
+  bool MayKeep();
   // Begins to keep views that are new, and ends those that are gone.
   void TakeViews();
   void StopLogging();
@@ -96,7 +103,9 @@ class ViewUpkeep final : public ExpiredKeeper {
   Tables* const tables_;
   const std::function<void(const std::string& view, const absl::Status& error)> tell_error_;
   const ViewUpkeepOptions options_;
-  uint64_t version_ = 0;  // of the catalog's views, when they were taken
+  KeptLease lease_;
+  uint64_t holding_ = 0;  // of the lease, when views were taken
+  uint64_t version_ = 0;  // of the catalog's views, when they were taken; 0: they were not
   UnloggedWriters unlogged_;
 
   mutable absl::Mutex mutex_;

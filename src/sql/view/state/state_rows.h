@@ -33,7 +33,9 @@ class StateRows {
   absl::Status Scan(std::vector<RowRange> ranges, const Visit& visit) const;
   absl::StatusOr<std::optional<std::string>> Get(std::string_view key) const;
 
-  // Changes wait for Commit, which applies them in this order: after a crash there is a beginning of them.
+  // Changes wait for Commit, which applies them in this order: after a crash there is a beginning of them, if the engine keeps the order
+  // of rows.  Else there are any of them.
+  bool keeps_order() const { return !engine_->traits().is_shared; }
   void Put(std::string key, std::string value);
   void Delete(std::string key);
   size_t waiting_bytes() const { return waiting_bytes_; }

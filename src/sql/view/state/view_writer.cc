@@ -75,9 +75,13 @@ absl::Status ViewWriter::WriteContributions(absl::Span<const SourceRow> rows,
                                             const std::vector<std::vector<GroupId>>& old_groups,
                                             ChangedGroups* changed) {
   for (size_t i = 0; i < rows.size(); ++i) {
+    const std::vector<GroupId> all = UnionOf(old_groups[i], GroupsOf(rows[i]));
+    if (all != old_groups[i]) state_.Put(SourceStateKey(rows[i].key), EncodeGroups(all));
+  }
+  if (!state_.keeps_order()) SONDE_TRY(state_.Commit());
+  for (size_t i = 0; i < rows.size(); ++i) {
     const std::vector<GroupId> groups = GroupsOf(rows[i]);
     const std::vector<GroupId> all = UnionOf(old_groups[i], groups);
-    if (all != old_groups[i]) state_.Put(SourceStateKey(rows[i].key), EncodeGroups(all));
     const uint64_t hash = StateHash(rows[i].key);
     std::vector<GroupId> gone;
     std::ranges::set_difference(all, groups, std::back_inserter(gone));
