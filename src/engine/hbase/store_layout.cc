@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "base/bytes.h"
+#include "engine/hbase/packed/packed_cells.h"
 #include "engine/hbase/stored_cells.h"
 #include "hbase/attempts.h"
 
@@ -79,7 +80,7 @@ std::string ValueOf(const hbase::FamilySchema& family, const std::string& name) 
 
 void AddFaultsOf(const hbase::TableSchema& schema, StoreFacts* facts) {
   const std::string table = schema.table.Text();
-  for (const hbase::FamilySchema& wanted : SchemaOf(schema.table).families) {
+  for (const hbase::FamilySchema& wanted : SchemaOf(schema.table, StorageOf(schema)).families) {
     const auto family = std::find_if(schema.families.begin(), schema.families.end(),
                                      [&](const auto& one) { return one.name == wanted.name; });
     if (family == schema.families.end()) {
@@ -159,19 +160,33 @@ std::optional<TableId> CellsTableId(const hbase::TableName& table) {
   return id.has_value() && CellsTable(table.space, *id) == table ? id : std::nullopt;
 }
 
-hbase::TableSchema SchemaOf(const hbase::TableName& table) {
+hbase::TableSchema SchemaOf(const hbase::TableName& table, CellStorage storage) {
   constexpr char kAll[] = "2147483647";
   hbase::TableSchema schema{table, {}, {{kCellBytesAttribute, std::to_string(kCellBytesMax)}}};
   schema.families.push_back(FamilyOf(kCellsFamily, {{"VERSIONS", kAll}}));
   schema.families.push_back(FamilyOf(kVersionFamily, {{"VERSIONS", "1"}}));
   if (table.name != kCatalogName)
     schema.families.push_back(FamilyOf(kExpiringFamily, {{"VERSIONS", kAll}, {"TTL", kExpiringSeconds}}));
+  // Every HBase can compress so.  Values in c do not stay long.
+  for (const std::string& family : PackedFamilies(storage))
+    schema.families.push_back(
+        FamilyOf(family, {{"VERSIONS", "1"}, {"COMPRESSION", family == kSettledFamily ? "GZ" : "NONE"}}));
   return schema;
 }
 
-absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table,
+CellStorage StorageOf(const hbase::TableSchema& schema) {
+  const auto has = [&](std::string_view name) {
+    return std::any_of(schema.families.begin(), schema.families.end(),
+                       [&](const hbase::FamilySchema& family) { return family.name == name; });
+  };
+  return has(kWrittenFamily)   ? CellStorage::kPackedAtOnce
+         : has(kSettledFamily) ? CellStorage::kPacked
+                               : CellStorage::kPlain;
+}
+
+absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table, CellStorage storage,
                        const std::vector<std::string>& split_keys, absl::Time deadline) {
-  const absl::Status made = client->tables()->Create(SchemaOf(table), split_keys, deadline);
+  const absl::Status made = client->tables()->Create(SchemaOf(table, storage), split_keys, deadline);
   if (!absl::IsAlreadyExists(made)) return made;
   constexpr absl::Duration kTryMax = absl::Seconds(5);
   hbase::Attempts attempts(deadline, kTryMax);
@@ -211,7 +226,10 @@ absl::StatusOr<StoreFacts> LookAtStore(hbase::Client* client, const HBaseStoreAd
   for (const hbase::TableSchema& schema : *schemas) {
     const std::optional<TableId> id = CellsTableId(schema.table);
     facts.has_catalog |= schema.table == catalog;
-    if (id.has_value()) facts.tables.push_back(*id);
+    if (id.has_value()) {
+      facts.tables.push_back(*id);
+      facts.storages[*id] = StorageOf(schema);
+    }
     if (schema.table == catalog || id.has_value()) {
       AddFaultsOf(schema, &facts);
     } else {
@@ -237,7 +255,7 @@ absl::Status PrepareStore(hbase::Client* client, const HBaseStoreAddress& addres
     if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
   }
   if (facts->has_catalog) return absl::OkStatus();
-  return MakeTable(client, CatalogTable(address.space), {}, deadline);
+  return MakeTable(client, CatalogTable(address.space), CellStorage::kPlain, {}, deadline);
 }
 
 }  // namespace sonde

@@ -5,6 +5,7 @@
 // A namespace is a store's if it has the table `catalog`, or no table at all.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "engine/row_store.h"
 #include "hbase/client.h"
 #include "model/cell.h"
 
@@ -39,11 +41,12 @@ std::optional<TableId> CellsTableId(const hbase::TableName& table);
 constexpr size_t kCellBytesMax = 110'000'000;
 constexpr char kCellBytesAttribute[] = "hbase.server.keyvalue.maxsize";
 
-// How the store makes its tables.
-hbase::TableSchema SchemaOf(const hbase::TableName& table);
+// How the store makes its tables.  The families of HBase's tell how a table keeps its cells (packed/packed_cells.h).
+hbase::TableSchema SchemaOf(const hbase::TableName& table, CellStorage storage);
+CellStorage StorageOf(const hbase::TableSchema& schema);
 
 // Makes a table, or waits until the one is there that another server makes at this moment.  Errors: those of hbase::Tables.
-absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table,
+absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table, CellStorage storage,
                        const std::vector<std::string>& split_keys, absl::Time deadline);
 
 // What a namespace has, as it was found; nothing is written.
@@ -52,7 +55,8 @@ struct StoreFacts {
   size_t servers_count = 0;
   bool has_namespace = false;
   bool has_catalog = false;
-  std::vector<TableId> tables;      // those of cells
+  std::vector<TableId> tables;              // those of cells
+  std::map<TableId, CellStorage> storages;  // the same tables
   std::vector<std::string> faults;  // why it is no store of Sonde's, or not as Sonde made it: a sentence each
   std::vector<std::string> notices;  // what a store may live with
 };
