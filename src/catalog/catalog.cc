@@ -66,7 +66,7 @@ absl::Status CheckKeyFields(const TableSchema& schema) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Catalog>> Catalog::Open(Engine* engine, const CatalogOptions& options) {
-  std::unique_ptr<Catalog> catalog(new Catalog(engine));
+  std::unique_ptr<Catalog> catalog(new Catalog(engine, options));
   if (engine->traits().is_shared) {
     catalog->lease_ = std::make_unique<RecordsLease>(engine, options.seen_within,
                                                      [catalog = catalog.get()] { return catalog->Load(); });
@@ -141,7 +141,9 @@ absl::Status Catalog::Load() {
 
 // A crash may have come between the catalog's record and the engine's.
 absl::Status Catalog::TellEngine(const TableSchema& schema) {
-  const auto create = [&] { return engine_->CreateTable(SpecOf(schema)); };
+  TableSpec spec = SpecOf(schema);
+  if (storage_of_) spec.storage = storage_of_(schema.name);
+  const auto create = [&] { return engine_->CreateTable(spec); };
   if (absl::Status status = Insist(create); !status.ok() || !engine_->traits().is_shared) return status;
   // Another server may have dropped the table since its record was read.
   const absl::StatusOr<bool> is_there = HasRecord(schema);

@@ -65,6 +65,8 @@ struct CatalogOptions {
   // If several servers share the store: the time within which each of them follows a change of another one.
   // It must be the same for all of them.
   absl::Duration seen_within = absl::Seconds(2);
+  // How the engine is to keep the cells of a new table of this name.  None: as it likes best.
+  std::function<CellStorage(std::string_view table_name)> storage_of = {};
 };
 
 // Records that other parts of the server keep about a resource, and that are deleted with it: its policy.
@@ -234,7 +236,7 @@ class Catalog {
   absl::Status DeleteSqlViews(std::string_view instance);
 
  private:
-  explicit Catalog(Engine* engine) : engine_(engine) {}
+  Catalog(Engine* engine, const CatalogOptions& options) : engine_(engine), storage_of_(options.storage_of) {}
 
   // A table: its schema, and the catalog's own facts.
   struct Table {
@@ -377,6 +379,7 @@ class Catalog {
   void TellCompanions(std::string_view resource) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
 
   Engine* const engine_;
+  const std::function<CellStorage(std::string_view table_name)> storage_of_;  // of CatalogOptions
   absl::Mutex change_mutex_;  // held through a change, but for its waits
   bool overtaken_ ABSL_GUARDED_BY(change_mutex_) = false;
   Companions* companions_ ABSL_GUARDED_BY(change_mutex_) = nullptr;  // null: there are none

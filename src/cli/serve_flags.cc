@@ -119,6 +119,17 @@ void ServeFlags::AddLimits(CLI::App* command) {
                            "how long the journal keeps changes for `sonde backup create --follow` [24h]"),
        "pitr_keep", SettingKind::kTime,
        [this](ServeSettings* settings) { return ParseTime(pitr_keep_, &settings->pitr_keep); });
+  TakeValue(
+      command->add_option(
+          "--plain-tables", values_.plain_tables,
+          "with --store: new tables whose cells stay cells of HBase's, for other programs to read, and are "
+          "not packed: patterns as of --pitr-tables [none]"),
+      "plain_tables", &values_.plain_tables, &ServeSettings::plain_tables);
+  TakeValue(command->add_option("--packed-tables", values_.packed_tables,
+                                "with --store: new tables whose cells are packed when they are written, and "
+                                "in which no cell may be "
+                                "written twice: patterns as of --pitr-tables [none]"),
+            "packed_tables", &values_.packed_tables, &ServeSettings::packed_tables);
   TakeValue(command
                 ->add_option("--durability", values_.durability,
                              "fsync: a write that was acknowledged survives the loss of "

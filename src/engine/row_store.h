@@ -42,6 +42,13 @@
 
 namespace sonde {
 
+// How a store that has a choice keeps the cells of a table.  The others ignore it.
+enum class CellStorage : uint8_t {
+  kPacked,        // the cells of quiet rows are packed together
+  kPackedAtOnce,  // so are new cells.  Of two puts of one cell nobody knows which one stays
+  kPlain,         // each cell by itself, as other programs that use the store read it
+};
+
 // The facts that a store has to know of a table.
 struct TableSpec {
   struct Family {
@@ -50,7 +57,8 @@ struct TableSpec {
   };
   TableId id = 0;                     // given by the caller, in [1, 2^32 - 1), never used twice
   std::vector<Family> families = {};  // a store keeps cells of other families, too, and drops none of them
-  std::vector<std::string> split_keys = {};  // ascending; where a new table may be divided from the start
+  std::vector<std::string> split_keys = {};    // ascending; where a new table may be divided from the start
+  CellStorage storage = CellStorage::kPacked;  // of a new table; that of an old one stays
   // For how long records of the change log are read; 0: the table is not logged now.  A store may forget older ones by itself.
   int64_t log_kept_micros = 0;
 };

@@ -1,7 +1,8 @@
 // An HBase in this process: region servers and a master as far as a client sees them, over real sockets, with faults on demand.
 //
-// It keeps puts and the newest value of each column, tests guards, scans in parts, and knows which of its servers has which region.
-// It does not know markers, versions, or filters: those are HBase's, and the tests with a cluster look at them.
+// It keeps puts and the newest value of each column, tests guards, scans families in parts, and knows which of its servers has which region.
+// A marker deletes the column, or the family, whatever its time.  It does not know times, versions, or filters: those are HBase's, and the
+// tests with a cluster look at them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -101,8 +103,18 @@ class FakeHBase {
     size_t cells = 0;
     bool reverse = false;
     std::string stop;
+    std::set<std::string> families = {};  // none: all
     uint64_t sequence = 0;
   };
+
+  static Row WantedOf(const Row& row, const OpenScanner& scanner) {
+    if (scanner.families.empty()) return row;
+    Row wanted;
+    for (const auto& [column, value] : row) {
+      if (scanner.families.contains(column.first)) wanted[column] = value;
+    }
+    return wanted;
+  }
 
   static FakeAnswer Exception(const std::string& name) {
     return {.exception = "org.apache.hadoop.hbase." + name};
@@ -261,6 +273,18 @@ class FakeHBase {
     return answer;
   }
 
+  void Take(const Cell& cell) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Row& row = rows_[std::string(cell.row)];
+    const std::pair column{std::string(cell.family), std::string(cell.qualifier)};
+    if (cell.type == CellType::kPut) {
+      row[column] = std::string(cell.value);
+    } else if (cell.type == CellType::kDeleteFamily) {
+      std::erase_if(row, [&](const auto& entry) { return entry.first.first == cell.family; });
+    } else {
+      row.erase(column);
+    }
+  }
+
   FakeAnswer Multi(const FakeCall& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     pb::MultiRequest request;
     request.ParseFromString(call.parameter);
@@ -285,9 +309,7 @@ class FakeHBase {
       for (const pb::Action& action : region_action.action()) {
         for (int i = 0; i < action.mutation().associated_cell_count(); ++i) {
           const Cell cell = *reader.Next();
-          if (holds)
-            rows_[std::string(cell.row)][{std::string(cell.family), std::string(cell.qualifier)}] =
-                std::string(cell.value);
+          if (holds) Take(cell);
         }
       }
     }
@@ -304,6 +326,7 @@ class FakeHBase {
                           .row = request.scan().start_row(),
                           .reverse = request.scan().reversed(),
                           .stop = request.scan().stop_row()};
+      for (const pb::Column& family : request.scan().column()) scanner.families.insert(family.family());
       if (scanner.reverse && !request.scan().include_start_row())
         scanner.cells = SIZE_MAX;  // behind this row
       if (scanner.reverse && scanner.row.empty()) scanner.row = "\xff\xff\xff\xff";
@@ -358,21 +381,26 @@ class FakeHBase {
       return true;
     };
     bool has_row = scanner->reverse ? step() : row != rows_.end();
-    if (has_row && row->first == scanner->row && scanner->cells >= row->second.size())
+    if (has_row && row->first == scanner->row && scanner->cells >= WantedOf(row->second, *scanner).size())
       has_row = step(), scanner->cells = 0;
     if (has_row && row->first != scanner->row) scanner->cells = 0;
-    while (has_row && (row->second.empty() || (scanner->reverse && !end.empty() && row->first >= end)))
+    while (has_row && (WantedOf(row->second, *scanner).empty() ||
+                       (scanner->reverse && !end.empty() && row->first >= end)))
       has_row = step();
     if (!has_row || !is_in(row->first)) {
       response.set_more_results_in_region(false);
       scanners_.erase(id);
     } else {
-      const size_t count = std::min(cells_of_part_, row->second.size() - scanner->cells);
-      AppendRow(&answer.cells, row->first, row->second, scanner->cells, count);
+      const Row wanted = WantedOf(row->second, *scanner);
+      const size_t count = std::min(cells_of_part_, wanted.size() - scanner->cells);
+      AppendRow(&answer.cells, row->first, wanted, scanner->cells, count);
       scanner->row = row->first;
       scanner->cells += count;
+      const bool is_whole = scanner->cells == wanted.size();
       response.add_cells_per_result(static_cast<uint32_t>(count));
-      response.add_partial_flag_per_result(scanner->cells < row->second.size());
+      response.add_partial_flag_per_result(!is_whole);
+      // What the row gets from now on is not of this scan.
+      if (is_whole) scanner->cells = SIZE_MAX;
     }
     answer.parameter = response.SerializeAsString();
     return answer;

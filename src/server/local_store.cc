@@ -18,25 +18,32 @@ absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::Open(const RocksOptions&
   return store;
 }
 
-absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::OpenHBase(HBaseEngineOptions options,
+absl::StatusOr<std::unique_ptr<LocalStore>> LocalStore::OpenHBase(ClusterStoreOptions options,
                                                                   const std::string& directory,
                                                                   LargeRoom* large_room, bool watch) {
   std::unique_ptr<LocalStore> store(new LocalStore(large_room));
   absl::StatusOr<std::unique_ptr<StateDirectory>> taken = StateDirectory::Take(directory);
   if (!taken.ok()) return taken.status();
   store->directory_ = *std::move(taken);
-  absl::StatusOr<std::unique_ptr<HBaseEngine>> engine = HBaseEngine::Open(std::move(options));
+  absl::StatusOr<std::unique_ptr<HBaseEngine>> engine = HBaseEngine::Open(options.engine);
   if (!engine.ok()) return engine.status();
+  hbase::Client* const client = (*engine)->client();
   store->engine_ = *std::move(engine);
-  if (absl::Status status = store->OpenRest(directory, watch); !status.ok()) return status;
+  const CatalogOptions catalog_options{.storage_of = std::move(options.storage_of)};
+  if (absl::Status status = store->OpenRest(directory, watch, catalog_options); !status.ok()) return status;
+  if (options.settler.has_value()) {
+    store->settler_ = std::make_unique<Settler>(client, options.engine.address.space, *options.settler);
+    store->settler_->Start(std::move(options.tell_error));
+  }
   return store;
 }
 
-absl::Status LocalStore::OpenRest(const std::string& directory, bool watch) {
+absl::Status LocalStore::OpenRest(const std::string& directory, bool watch,
+                                  const CatalogOptions& catalog_options) {
   absl::StatusOr<std::unique_ptr<PolicyStore>> policies = PolicyStore::Open(engine_.get());
   if (!policies.ok()) return policies.status();
   policies_ = *std::move(policies);
-  absl::StatusOr<std::unique_ptr<Catalog>> catalog = Catalog::Open(engine_.get());
+  absl::StatusOr<std::unique_ptr<Catalog>> catalog = Catalog::Open(engine_.get(), catalog_options);
   if (!catalog.ok()) return catalog.status();
   catalog_ = *std::move(catalog);
   catalog_->Accompany(policies_.get());

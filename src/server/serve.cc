@@ -159,7 +159,8 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
           .is_accepting = [server] { return server->is_accepting(); },
           .is_draining = [end] { return end->is_draining.load(); },
           .transport_figures =
-              [server, certificates, access, clock_watch, views, journal, ingest = &ingest,
+              [server, certificates, access, clock_watch, views, journal, settler = store->settler(),
+               ingest = &ingest,
                is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote] {
                 std::vector<Figure> figures = server->TransportFigures();
                 for (Figure& figure : certificates->Figures(absl::Now()))
@@ -169,6 +170,9 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
                 for (Figure& figure : ingest->IndexFigures()) figures.push_back(std::move(figure));
                 for (Figure& figure : clock_watch->Figures()) figures.push_back(std::move(figure));
                 for (Figure& figure : views->Figures()) figures.push_back(std::move(figure));
+                if (settler != nullptr) {
+                  for (Figure& figure : settler->Figures()) figures.push_back(std::move(figure));
+                }
                 if (journal != nullptr) {
                   for (Figure& figure : journal->Figures()) figures.push_back(std::move(figure));
                 }
@@ -277,8 +281,17 @@ absl::StatusOr<std::unique_ptr<LocalStore>> OpenStore(const ServeSettings& setti
   if (settings.store.has_value()) {
     absl::StatusOr<HBaseStoreAddress> address = ParseHBaseStore(*settings.store);
     if (!address.ok()) return address.status();
-    return LocalStore::OpenHBase({.address = *std::move(address), .sync = sync}, *settings.data_dir,
-                                 large_room, watch);
+    const auto storage_of = [plain = settings.plain_tables,
+                             packed = settings.packed_tables](std::string_view table) {
+      if (FitsPatterns(plain, table)) return CellStorage::kPlain;
+      return FitsPatterns(packed, table) ? CellStorage::kPackedAtOnce : CellStorage::kPacked;
+    };
+    return LocalStore::OpenHBase(
+        {.engine = {.address = *std::move(address), .sync = sync},
+         .settler = SettlerOptions(),
+         .storage_of = storage_of,
+         .tell_error = [](const absl::Status& error) { spdlog::warn("settling: {}", error.ToString()); }},
+        *settings.data_dir, large_room, watch);
   }
   return LocalStore::Open({.data_dir = *settings.data_dir,
                            .memory_bytes = settings.memory_bytes,

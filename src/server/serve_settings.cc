@@ -150,6 +150,10 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->undelete_days = value.as<int>();
   } else if (key == "pitr_tables") {
     settings->pitr_tables = value.as<std::string>();
+  } else if (key == "plain_tables") {
+    settings->plain_tables = value.as<std::string>();
+  } else if (key == "packed_tables") {
+    settings->packed_tables = value.as<std::string>();
   } else if (key == "pitr_keep") {
     return ParseTime(value.as<std::string>(), &settings->pitr_keep);
   } else {
@@ -249,6 +253,9 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
       return absl::InvalidArgumentError(
           "--pitr-tables needs a store in the data directory: journals are not built for --store");
     }
+  } else if (!settings.plain_tables.empty() || !settings.packed_tables.empty()) {
+    return absl::InvalidArgumentError(
+        "--plain-tables and --packed-tables need --store: a data directory has one way to keep cells");
   }
   if (settings.memory_bytes < kMemoryBytesMin) {
     return absl::InvalidArgumentError(

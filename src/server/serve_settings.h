@@ -81,6 +81,10 @@ struct ServeSettings {
   // Patterns of tables, separated by commas, whose changes are journaled, so that the store can be restored to any moment
   // (journal/journal.h); empty: none.
   std::string pitr_tables;
+  // Patterns of tables; of new ones in a cluster.  plain_tables: each cell stays a cell of HBase's, for other programs to read.
+  // packed_tables: cells are packed when they are written, which is for tables where no cell is written twice.
+  std::string plain_tables;
+  std::string packed_tables;
   // How long the data directory keeps the changes for `sonde backup create --follow`.
   absl::Duration pitr_keep = absl::Hours(24);
 
@@ -88,7 +92,7 @@ struct ServeSettings {
 };
 
 // The names of all settings, as the file has them; `tls` is a section of certificate, key, client_ca, require_client_certificate.
-inline constexpr std::array<std::string_view, 33> kSettingKeys = {"host",
+inline constexpr std::array<std::string_view, 35> kSettingKeys = {"host",
                                                                   "port",
                                                                   "http_port",
                                                                   "no_http",
@@ -115,6 +119,8 @@ inline constexpr std::array<std::string_view, 33> kSettingKeys = {"host",
                                                                   "undelete_days",
                                                                   "pitr_tables",
                                                                   "pitr_keep",
+                                                                  "plain_tables",
+                                                                  "packed_tables",
                                                                   "auth",
                                                                   "audit_log",
                                                                   "audit",

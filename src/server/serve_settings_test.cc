@@ -123,7 +123,7 @@ TEST(ServeSettings, TheListHasEachSettingWithItsValue) {
           "log_file: l\nslow_ms: 7\ndrain_delay: 5s\ngrace: 1m\ninsecure_allow_remote: true\n"
           "declared_series_only: true\npromql_experimental: true\nreads_per_second: 3\nwrites_per_second: 4\n"
           "sql_dialect: production\nclusters: refuse\nstrict_instances: true\nundelete_days: 9\n"
-          "pitr_tables: t*\npitr_keep: 2h\nauth: "
+          "pitr_tables: t*\npitr_keep: 2h\nplain_tables: p\npacked_tables: q\nauth: "
           "a\naudit_log: b\naudit: required\naudit_data: all\nallow_root: true\n"
           "tls: {certificate: c, key: k, client_ca: e, require_client_certificate: true}\n",
           &settings),
@@ -138,7 +138,7 @@ TEST(ServeSettings, TheListHasEachSettingWithItsValue) {
       "grace=1m insecure_allow_remote=true declared_series_only=true promql_experimental=true "
       "reads_per_second=3 "
       "writes_per_second=4 sql_dialect=production clusters=refuse strict_instances=true undelete_days=9 "
-      "pitr_tables=t* pitr_keep=2h "
+      "pitr_tables=t* pitr_keep=2h plain_tables=p packed_tables=q "
       "auth=a audit_log=b audit=required audit_data=all allow_root=true "
       "tls.certificate=c tls.key=k tls.client_ca=e tls.require_client_certificate=true ");
 }
@@ -160,6 +160,15 @@ TEST(ServeSettings, ParsesTimes) {
   EXPECT_EQ(settings.drain_delay, absl::Milliseconds(1500));
   EXPECT_EQ(settings.grace, absl::Minutes(2));
   EXPECT_EQ(Load("grace: 30\n", &settings), "FILE:1: '30' is no time: write for example 30s, 500ms or 2m");
+}
+
+TEST(ServeSettings, HowCellsAreKeptIsAChoiceOfAStoreInACluster) {
+  ServeSettings settings;
+  ASSERT_EQ(Load("data_dir: d\npacked_tables: 'bench*'\n", &settings), "");
+  EXPECT_EQ(CheckServeSettings(settings).message(),
+            "--plain-tables and --packed-tables need --store: a data directory has one way to keep cells");
+  ASSERT_EQ(Load("store: hbase://example.org/sonde\n", &settings), "");
+  EXPECT_EQ(CheckServeSettings(settings), absl::OkStatus());
 }
 
 TEST(ServeSettings, AStoreInAClusterIsChecked) {

@@ -46,6 +46,8 @@ std::string ValueOf(std::string_view key, const ServeSettings& settings) {
   if (key == "undelete_days") return TextOf(static_cast<int64_t>(settings.undelete_days));
   if (key == "pitr_tables") return settings.pitr_tables;
   if (key == "pitr_keep") return TextOf(settings.pitr_keep);
+  if (key == "plain_tables") return settings.plain_tables;
+  if (key == "packed_tables") return settings.packed_tables;
   if (key == "auth") return TextOf(settings.auth);
   if (key == "audit_log") return TextOf(settings.audit_log);
   if (key == "audit") return settings.audit;

@@ -10,6 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "engine/hbase/hbase_engine.h"
+#include "engine/hbase/settle/settler.h"
 #include "engine/memory/memory_engine.h"
 #include "engine/rocks/rocks_engine.h"
 #include "naive_bigtable.h"
@@ -137,8 +138,14 @@ Comparison::Servers Comparison::StartHBase() {
     const absl::Time deadline = absl::Now() + absl::Minutes(1);
     const auto tables = engine->client()->tables()->List(space, deadline);
     if (!tables.ok()) return;
-    for (const hbase::TableSchema& table : *tables)
+    Settler settler(engine->client(), space, {});
+    for (const hbase::TableSchema& table : *tables) {
+      if (!CellsTableId(table.table).has_value()) continue;
+      const absl::StatusOr<std::string> settled = settler.SettleRange(
+          table.table, StorageOf(table), RowRange::All(), {}, SIZE_MAX, [] { return true; }, deadline);
+      if (!settled.ok()) throw std::runtime_error(settled.status().ToString());
       (void)engine->client()->tables()->Flush(table.table, deadline);
+    }
   };
   Servers servers;
   servers.push_back(std::make_unique<ServerUnderTest>("hbase", *std::move(opened), flush, &clock_));

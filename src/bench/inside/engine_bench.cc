@@ -24,6 +24,7 @@
 
 #include "base/random.h"
 #include "bench/data/readings.h"
+#include "bench/inside/cluster_store.h"
 #include "bench/inside/measured_store.h"
 #include "bench/workload.h"
 
@@ -35,6 +36,7 @@ struct Flags {
   std::string data = "cpu";
   std::string schema = "bucket";
   std::string directory;
+  std::string cluster;  // HOST:PORT; empty: stores in this process
   DataShape shape;
   int64_t cells = 1'000'000;
   int rows_per_batch = 100;
@@ -192,7 +194,10 @@ absl::StatusOr<nlohmann::ordered_json> Measure(const Flags& flags, const std::st
   for (const auto& some : batches) written.Merge(some->sum());
   const StoreOptions options{.directory = directory, .sync = !flags.no_sync};
   std::filesystem::create_directories(directory);
-  auto store = name == "sonde" ? OpenSondeStore(options) : OpenEntryStore(options);
+  auto store = !flags.cluster.empty()
+                   ? OpenClusterStore(flags.cluster, KindOfClusterStore(name), !flags.no_sync)
+               : name == "sonde" ? OpenSondeStore(options)
+                                 : OpenEntryStore(options);
   if (!store.ok()) return store.status();
   const uint64_t written_before = DiskBytesWritten();
   const double cpu_before = ProcessCpuSeconds();
@@ -220,6 +225,8 @@ absl::StatusOr<nlohmann::ordered_json> Measure(const Flags& flags, const std::st
     if (counts) rows_per_second = ReadRowsPerSecond(batches, 1, store->get());
   }
   if (!rows_per_second.ok()) return rows_per_second.status();
+  const absl::StatusOr<std::optional<uint64_t>> disk_bytes = (*store)->DiskBytes();
+  if (!disk_bytes.ok()) return disk_bytes.status();
   store->reset();
   const auto cells = static_cast<double>(written.cells());
   return nlohmann::ordered_json{
@@ -233,7 +240,7 @@ absl::StatusOr<nlohmann::ordered_json> Measure(const Flags& flags, const std::st
       {"read_rows_per_second", *rows_per_second},
       {"read_rows_per_second_by_all_cores", *rows_per_second_by_all},
       {"cores", cores},
-      {"disk_bytes_per_cell", static_cast<double>(DirectoryBytes(directory)) / cells},
+      {"disk_bytes_per_cell", static_cast<double>(disk_bytes->value_or(DirectoryBytes(directory))) / cells},
       {"written_bytes_per_cell", static_cast<double>(DiskBytesWritten() - written_before) / cells}};
 }
 
@@ -244,8 +251,9 @@ int Run(const Flags& flags) {
                        {"threads", flags.threads},   {"durability", flags.no_sync ? "os" : "fsync"}};
   const std::vector<std::unique_ptr<Batches>> batches = MakeBatches(flags);
   report["stores"] = nlohmann::ordered_json::array();
-  const std::vector<std::string> names = flags.store == "both" ? std::vector<std::string>{"sonde", "entries"}
-                                                               : std::vector<std::string>{flags.store};
+  std::vector<std::string> names = {flags.store};
+  if (flags.store == "both" && flags.cluster.empty()) names = {"sonde", "entries"};
+  if (flags.store == "both" && !flags.cluster.empty()) names = {"plain", "settled", "packed"};
   for (const std::string& name : names) {
     const auto measured = Measure(flags, name, batches);
     std::error_code ignored;
@@ -268,9 +276,13 @@ int main(int argc, char** argv) {
   using namespace sonde::bench;  // NOLINT: this is main
   Flags flags;
   CLI::App app("Sonde's engine against one RocksDB entry a cell, in this process");
-  app.add_option("--store", flags.store, "sonde, entries or both")
-      ->check(CLI::IsMember({"sonde", "entries", "both"}))
+  app.add_option("--store", flags.store,
+                 "sonde, entries or both; in a cluster plain (a cell of HBase's each), settled (written so, "
+                 "then packed), packed (when it is "
+                 "written), or all three of them, which is both")
+      ->check(CLI::IsMember({"sonde", "entries", "both", "plain", "settled", "packed"}))
       ->capture_default_str();
+  app.add_option("--cluster", flags.cluster, "HOST:PORT of a master of HBase's, to measure stores there");
   app.add_option("--data", flags.data, "the kind of data, as of sonde bench")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kDataKindNames), std::end(kDataKindNames))))
       ->capture_default_str();
@@ -294,6 +306,12 @@ int main(int argc, char** argv) {
       "Examples:\n  engine_bench --data-dir /tmp/engine_bench\n"
       "  engine_bench --cells 10000000 --schema tall --data devops --data-dir /var/tmp/engine_bench");
   CLI11_PARSE(app, argc, argv);
+  const bool is_of_cluster = flags.store == "plain" || flags.store == "settled" || flags.store == "packed";
+  if (flags.store != "both" && is_of_cluster != !flags.cluster.empty()) {
+    fmt::print(stderr, "engine_bench: {} is a store {} --cluster\n", flags.store,
+               is_of_cluster ? "with" : "without");
+    return 2;
+  }
   flags.shape.kind = DataKindOf(flags.data).value();
   flags.shape.schema = flags.schema == "tall" ? Schema::kTall : Schema::kBucket;
   if (std::filesystem::exists(flags.directory)) {

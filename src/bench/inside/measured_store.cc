@@ -29,36 +29,9 @@ class SondeStore final : public StoreUnderTest {
     return engine_->CompactAll();
   }
 
-  absl::StatusOr<CellSum> Scan() override {
-    auto stream = engine_->Scan(kTable, {RowRange()}, {});
-    if (!stream.ok()) return stream.status();
-    CellSum sum;
-    RowPiece piece;
-    while (true) {
-      const absl::StatusOr<bool> more = (*stream)->Next(&piece);
-      if (!more.ok()) return more.status();
-      if (!*more) return sum;
-      const uint64_t row = CellSum::Hash(piece.row_key);
-      std::string_view qualifier;
-      uint64_t qualifier_hash = CellSum::Hash(qualifier);
-      for (const CellView& cell : piece.cells) {
-        if (cell.qualifier != qualifier) qualifier_hash = CellSum::Hash(qualifier = cell.qualifier);
-        sum.Add(row, qualifier_hash, cell.timestamp_micros, CellSum::Hash(cell.value));
-      }
-    }
-  }
-
+  absl::StatusOr<CellSum> Scan() override { return ScanCells(engine_.get(), kTable); }
   absl::StatusOr<int64_t> ReadRow(std::string_view row_key) override {
-    auto stream = engine_->Scan(kTable, {RowRange::Single(row_key)}, {});
-    if (!stream.ok()) return stream.status();
-    int64_t cells = 0;
-    RowPiece piece;
-    while (true) {
-      const absl::StatusOr<bool> more = (*stream)->Next(&piece);
-      if (!more.ok()) return more.status();
-      if (!*more) return cells;
-      cells += static_cast<int64_t>(piece.cells.size());
-    }
+    return CountCells(engine_.get(), kTable, row_key);
   }
 
  private:
@@ -168,6 +141,38 @@ class EntryStore final : public StoreUnderTest {
 };
 
 }  // namespace
+
+absl::StatusOr<CellSum> ScanCells(Engine* engine, TableId table) {
+  auto stream = engine->Scan(table, {RowRange()}, {});
+  if (!stream.ok()) return stream.status();
+  CellSum sum;
+  RowPiece piece;
+  while (true) {
+    const absl::StatusOr<bool> more = (*stream)->Next(&piece);
+    if (!more.ok()) return more.status();
+    if (!*more) return sum;
+    const uint64_t row = CellSum::Hash(piece.row_key);
+    std::string_view qualifier;
+    uint64_t qualifier_hash = CellSum::Hash(qualifier);
+    for (const CellView& cell : piece.cells) {
+      if (cell.qualifier != qualifier) qualifier_hash = CellSum::Hash(qualifier = cell.qualifier);
+      sum.Add(row, qualifier_hash, cell.timestamp_micros, CellSum::Hash(cell.value));
+    }
+  }
+}
+
+absl::StatusOr<int64_t> CountCells(Engine* engine, TableId table, std::string_view row_key) {
+  auto stream = engine->Scan(table, {RowRange::Single(row_key)}, {});
+  if (!stream.ok()) return stream.status();
+  int64_t cells = 0;
+  RowPiece piece;
+  while (true) {
+    const absl::StatusOr<bool> more = (*stream)->Next(&piece);
+    if (!more.ok()) return more.status();
+    if (!*more) return cells;
+    cells += static_cast<int64_t>(piece.cells.size());
+  }
+}
 
 absl::StatusOr<std::unique_ptr<StoreUnderTest>> OpenSondeStore(const StoreOptions& options) {
   auto engine = RocksEngine::Open(

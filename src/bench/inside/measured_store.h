@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,7 +34,13 @@ class StoreUnderTest {
   virtual absl::StatusOr<CellSum> Scan() = 0;
   // How many cells the row has.
   virtual absl::StatusOr<int64_t> ReadRow(std::string_view row_key) = 0;
+  // What it takes of the disk, if that is not the bytes of its directory.
+  virtual absl::StatusOr<std::optional<uint64_t>> DiskBytes() { return std::nullopt; }
 };
+
+// All cells of an engine's table; how many a row has.
+absl::StatusOr<CellSum> ScanCells(Engine* engine, TableId table);
+absl::StatusOr<int64_t> CountCells(Engine* engine, TableId table, std::string_view row_key);
 
 absl::StatusOr<std::unique_ptr<StoreUnderTest>> OpenSondeStore(const StoreOptions& options);
 

@@ -28,9 +28,9 @@ absl::StatusOr<std::shared_ptr<Tables>> OpenCluster(const std::string& place) {
       TemporaryDirectory::Create(std::filesystem::temp_directory_path());
   if (!directory.ok()) return directory.status();
   held->directory = *std::move(directory);
-  absl::StatusOr<std::unique_ptr<LocalStore>> store =
-      LocalStore::OpenHBase({.address = *std::move(address), .sync = true}, held->directory->path() / "state",
-                            /*large_room=*/nullptr);
+  absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::OpenHBase(
+      {.engine = {.address = *std::move(address), .sync = true}}, held->directory->path() / "state",
+      /*large_room=*/nullptr);
   if (!store.ok()) return store.status();
   held->store = *std::move(store);
   return std::shared_ptr<Tables>(held, &held->store->tables());

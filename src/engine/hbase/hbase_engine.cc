@@ -15,6 +15,8 @@
 #include "engine/engine_errors.h"
 #include "engine/hbase/guarded_commit.h"
 #include "engine/hbase/hbase_stream.h"
+#include "engine/hbase/packed/packed_cells.h"
+#include "engine/hbase/packed_edit.h"
 #include "engine/hbase/stored_row.h"
 #include "hbase/row_version.h"
 #include "model/expiring_family.h"
@@ -70,12 +72,16 @@ absl::StatusOr<std::unique_ptr<HBaseEngine>> HBaseEngine::Open(HBaseEngineOption
   const absl::Status status =
       PrepareStore(client->get(), options.address, absl::Now() + options.open_timeout);
   if (!status.ok()) return status;
-  return std::unique_ptr<HBaseEngine>(new HBaseEngine(std::move(options), *std::move(client)));
+  std::unique_ptr<HBaseEngine> engine(new HBaseEngine(std::move(options), *std::move(client)));
+  if (absl::Status loaded = engine->kinds_.Load(absl::Now() + engine->options_.open_timeout); !loaded.ok())
+    return loaded;
+  return engine;
 }
 
 HBaseEngine::HBaseEngine(HBaseEngineOptions options, std::unique_ptr<hbase::Client> client)
     : options_(std::move(options)),
       client_(std::move(client)),
+      kinds_(client_.get(), options_.address.space),
       sizes_(client_.get(), options_.address.space),
       records_(client_.get(), CatalogTable(options_.address.space), &conflicts_),
       log_(
@@ -97,26 +103,29 @@ absl::StatusOr<int64_t> HBaseEngine::RecordsVersion(absl::Time deadline) {
 
 absl::Status HBaseEngine::CheckWrites(absl::Time deadline) { return records_.CheckWrites(deadline); }
 
-absl::Status HBaseEngine::CheckTable(TableId table, absl::Time deadline) {
+absl::StatusOr<CellStorage> HBaseEngine::FindTable(TableId table, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  return client_->regions()->Find(NameOf(table), {}, deadline).status();
+  const absl::Status found = client_->regions()->Find(NameOf(table), {}, deadline).status();
+  if (!found.ok()) return found;
+  return kinds_.Of(table, deadline);
 }
 
 absl::Status HBaseEngine::CreateTable(const TableSpec& spec, absl::Time deadline) {
-  const absl::Status found = CheckTable(spec.id, deadline);
+  const absl::Status found = FindTable(spec.id, deadline).status();
   if (found.ok()) return AlterTable(spec, deadline);
   if (!absl::IsNotFound(found)) return found;
-  return MakeTable(client_.get(), NameOf(spec.id), spec.log_kept_micros, spec.split_keys, deadline);
+  return MakeTable(client_.get(), NameOf(spec.id), spec, deadline);
 }
 
 absl::Status HBaseEngine::AlterTable(const TableSpec& spec, absl::Time deadline) {
-  if (absl::Status status = CheckTable(spec.id, deadline); !status.ok()) return status;
+  if (absl::Status status = FindTable(spec.id, deadline).status(); !status.ok()) return status;
   if (spec.log_kept_micros == 0) return absl::OkStatus();
   return log_.Prepare(NameOf(spec.id), absl::Microseconds(spec.log_kept_micros), deadline);
 }
 
 absl::Status HBaseEngine::DropTable(TableId table, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
+  kinds_.Forget(table);
   const absl::Status dropped = client_->tables()->Drop(NameOf(table), deadline);
   log_.Forget(NameOf(table));
   return absl::IsNotFound(dropped) ? absl::OkStatus() : dropped;
@@ -147,11 +156,17 @@ absl::Status HBaseEngine::DeleteAll(const hbase::TableName& table, std::vector<R
 }
 
 absl::Status HBaseEngine::DropFamily(TableId table, FamilyId family, absl::Time deadline) {
-  if (absl::Status status = CheckTable(table, deadline); !status.ok()) return status;
+  const absl::StatusOr<CellStorage> storage = FindTable(table, deadline);
+  if (!storage.ok()) return storage.status();
   const hbase::TableName name = NameOf(table);
-  const StoredChoice choice{
-      .qualifiers = {StoredFamilyRange(family)}, .newest_per_column = 1, .keys_only = true};
-  const std::unique_ptr<hbase::RowScan> scan = client_->Scan(name, {}, HBaseChoiceOf(choice), {}, deadline);
+  // Of packed cells, too, keys are enough.
+  hbase::CellChoice choice{.families = PackedFamilies(*storage),
+                           .qualifiers = PackedRanges(family, *storage),
+                           .newest_per_column = 1,
+                           .keys_only = true};
+  choice.families.emplace_back(kCellsFamily);
+  choice.qualifiers.push_back(StoredFamilyRange(family));
+  const std::unique_ptr<hbase::RowScan> scan = client_->Scan(name, {}, choice, {}, deadline);
   std::vector<RowEdit> edits;
   while (true) {
     hbase::RowScan::Part part;
@@ -162,9 +177,17 @@ absl::Status HBaseEngine::DropFamily(TableId table, FamilyId family, absl::Time 
       if (absl::Status status = DeleteAll(name, &edits, deadline); !status.ok()) return status;
     }
     if (!*more) return absl::OkStatus();
-    if (is_new_row) edits.emplace_back().change.row = std::string(part.row);
+    if (is_new_row) {
+      edits.emplace_back().change.row = std::string(part.row);
+      // Whoever packs cells that were found by themselves comes before the delete of both, or finds that the row has changed.
+      if (HasPacked(*storage)) MarkSettled(family, &edits.back());
+    }
     std::deque<std::string> bytes;
     for (const hbase::Cell& stored : part.cells) {
+      if (IsPacked(stored)) {
+        MarkPacked(stored, &edits.back());
+        continue;
+      }
       SeamCell cell;
       if (absl::Status status = ReadStoredCell(stored, &bytes, &cell); !status.ok()) return status;
       MarkColumn(family, cell.cell.qualifier, &edits.back());
@@ -175,8 +198,10 @@ absl::Status HBaseEngine::DropFamily(TableId table, FamilyId family, absl::Time 
 absl::StatusOr<std::unique_ptr<RowStream>> HBaseEngine::Scan(TableId table, std::vector<RowRange> ranges,
                                                              ScanOptions options) {
   DCHECK(AreNormal(ranges));
-  if (absl::Status status = CheckTable(table, options.deadline); !status.ok()) return status;
-  return std::make_unique<HBaseStream>(client_.get(), NameOf(table), std::move(ranges), std::move(options));
+  const absl::StatusOr<CellStorage> storage = FindTable(table, options.deadline);
+  if (!storage.ok()) return storage.status();
+  return std::make_unique<HBaseStream>(client_.get(), NameOf(table), *storage, std::move(ranges),
+                                       std::move(options));
 }
 
 absl::Status HBaseEngine::CommitLogged(const hbase::TableName& table, std::string_view row_key,
@@ -209,6 +234,7 @@ absl::Status HBaseEngine::ApplyGuarded(const hbase::TableName& table, const RowC
   const auto make = [&](const StoredRow& row, RowEdit* edit) -> absl::StatusOr<Made> {
     if (change.guard.has_value() && HasForbidden(row, *change.guard)) return GuardRefused(change.row_key);
     if (absl::Status status = MakeEdit(change.row_key, change.delta, row, edit); !status.ok()) return status;
+    AddPackedEdit(change.delta, row, edit);
     const absl::Status added = AddTo(&logged, change.delta.log, row, edit);
     if (!added.ok()) return added;
     return Made::kEdit;
@@ -219,9 +245,14 @@ absl::Status HBaseEngine::ApplyGuarded(const hbase::TableName& table, const RowC
 // The changes of one part, in rounds in which no row comes twice.
 class HBaseEngine::PartOfApply {
  public:
-  PartOfApply(HBaseEngine* engine, const hbase::TableName& table, RowSource* rows,
+  PartOfApply(HBaseEngine* engine, const hbase::TableName& table, CellStorage storage, RowSource* rows,
               const WriteOptions& options, std::set<std::string, std::less<>>* waiting)
-      : engine_(engine), table_(table), rows_(rows), options_(options), waiting_(waiting) {}
+      : engine_(engine),
+        table_(table),
+        storage_(storage),
+        rows_(rows),
+        options_(options),
+        waiting_(waiting) {}
 
   // `first` is the number of the part's first change.
   void Run(absl::Span<const RowChange> changes, size_t first) {
@@ -241,6 +272,7 @@ class HBaseEngine::PartOfApply {
   }
 
   void RunRound(absl::Span<const RowChange> changes, size_t first, const std::vector<size_t>& round) {
+    const int64_t now_micros = absl::ToUnixMicros(absl::Now());
     std::vector<RowEdit> blind;
     std::vector<size_t> blind_indices;
     std::vector<std::pair<size_t, EditNeeds>> guarded;
@@ -251,6 +283,7 @@ class HBaseEngine::PartOfApply {
         Refuse(first + i, needs.status());
         continue;
       }
+      AddPackedNeeds(change.delta, storage_, &*needs);
       const bool is_guarded = needs->is_guarded || change.guard.has_value();
       if (!options_.may_wait && (is_guarded || waiting_->contains(change.row_key))) {
         waiting_->emplace(change.row_key);
@@ -262,7 +295,11 @@ class HBaseEngine::PartOfApply {
         continue;
       }
       RowEdit edit;
-      const absl::Status made = MakeEdit(change.row_key, change.delta, {}, &edit);
+      const bool is_packed =
+          MakePackedPuts(change.row_key, change.delta, storage_, now_micros, &random_, &edit);
+      if (is_packed) engine_->packed_changes_.fetch_add(1, std::memory_order_relaxed);
+      const absl::Status made =
+          is_packed ? absl::OkStatus() : MakeEdit(change.row_key, change.delta, {}, &edit);
       Refuse(first + i, made);
       if (!made.ok() || edit.is_empty()) continue;
       blind.push_back(std::move(edit));
@@ -280,16 +317,19 @@ class HBaseEngine::PartOfApply {
 
   HBaseEngine* const engine_;
   const hbase::TableName& table_;
+  const CellStorage storage_;
+  SystemRandom random_;
   RowSource* const rows_;
   const WriteOptions& options_;
   std::set<std::string, std::less<>>* const waiting_;  // rows with a change that was refused as it would wait
 };
 
 absl::Status HBaseEngine::Apply(TableId table, RowSource* rows, const WriteOptions& options) {
-  if (absl::Status status = CheckTable(table, options.deadline); !status.ok()) return status;
+  const absl::StatusOr<CellStorage> storage = FindTable(table, options.deadline);
+  if (!storage.ok()) return storage.status();
   const hbase::TableName name = NameOf(table);
   std::set<std::string, std::less<>> waiting;
-  PartOfApply part(this, name, rows, options, &waiting);
+  PartOfApply part(this, name, *storage, rows, options, &waiting);
   size_t first = 0;
   while (const std::optional<absl::Span<const RowChange>> changes = rows->Next()) {
     part.Run(*changes, first);
@@ -300,20 +340,23 @@ absl::Status HBaseEngine::Apply(TableId table, RowSource* rows, const WriteOptio
 
 absl::Status HBaseEngine::Update(TableId table, std::string_view row_key, const ReadHints& hints,
                                  const Decide& decide, const WriteOptions& options) {
-  if (absl::Status status = CheckTable(table, options.deadline); !status.ok()) return status;
+  const absl::StatusOr<CellStorage> storage = FindTable(table, options.deadline);
+  if (!storage.ok()) return storage.status();
   const hbase::TableName name = NameOf(table);
-  const StoredChoice choice = ChoiceOf(hints);
+  const StoredChoice choice = ChoiceOf(hints, *storage);
   LoggedCommit logged(&log_, &name, options.deadline);
   guarded_changes_.fetch_add(1, std::memory_order_relaxed);
   const auto read = [&] { return ReadStoredRow(client_.get(), name, row_key, choice, options.deadline); };
   const auto make = [&](const StoredRow& row, RowEdit* edit) -> absl::StatusOr<Made> {
     std::vector<RowFamily> families = row.Families();
     std::erase_if(families, [&](const RowFamily& family) { return !MayGive(hints, family.family); });
+    if (HasPacked(*storage)) KeepAsked(hints, &families);
     const absl::StatusOr<std::optional<RowDelta>> delta = decide(families);
     if (!delta.ok()) return delta.status();
     if (!delta->has_value()) return Made::kNothing;
-    const absl::StatusOr<EditNeeds> needs = NeedsOf(**delta);
+    absl::StatusOr<EditNeeds> needs = NeedsOf(**delta);
     if (!needs.ok()) return needs.status();
+    AddPackedNeeds(**delta, *storage, &*needs);
     absl::StatusOr<StoredRow> more = StoredRow();
     if (!needs->choice.qualifiers.empty()) {
       more = ReadStoredRow(client_.get(), name, row_key, needs->choice, options.deadline);
@@ -321,6 +364,7 @@ absl::Status HBaseEngine::Update(TableId table, std::string_view row_key, const 
       if (more->version() != row.version()) return Made::kStale;
     }
     if (absl::Status status = MakeEdit(row_key, **delta, *more, edit); !status.ok()) return status;
+    AddPackedEdit(**delta, *more, edit);
     const absl::Status added = AddTo(&logged, (*delta)->log, row, edit);
     if (!added.ok()) return added;
     return Made::kEdit;
@@ -328,11 +372,12 @@ absl::Status HBaseEngine::Update(TableId table, std::string_view row_key, const 
   return CommitLogged(name, row_key, read, make, &logged, options.deadline);
 }
 
-absl::StatusOr<bool> HBaseEngine::DeleteRows(const hbase::TableName& table, const RowRange& range,
-                                             size_t rows_max, absl::Time deadline) {
+absl::StatusOr<bool> HBaseEngine::DeleteRows(const hbase::TableName& table, CellStorage storage,
+                                             const RowRange& range, size_t rows_max, absl::Time deadline) {
   // One cell a row, of those of any family: the row is there if it has one.
-  const hbase::CellChoice choice{
+  hbase::CellChoice choice{
       .families = {kCellsFamily, kExpiringFamily}, .newest_per_column = 1, .keys_only = true};
+  for (std::string& family : PackedFamilies(storage)) choice.families.push_back(std::move(family));
   const std::unique_ptr<hbase::RowScan> scan =
       client_->Scan(table, {.start = range.start, .stop = range.end}, choice, {}, deadline);
   std::vector<RowEdit> edits;
@@ -349,13 +394,14 @@ absl::StatusOr<bool> HBaseEngine::DeleteRows(const hbase::TableName& table, cons
     }
     if (is_end) return !*more;
     last_row = std::string(part.row);
-    MakeRowDelete(last_row, &edits.emplace_back());
+    MakeRowDelete(last_row, storage, &edits.emplace_back());
     ++rows;
   }
 }
 
 absl::Status HBaseEngine::DropRange(TableId table, const RowRange& range, absl::Time deadline) {
-  if (absl::Status status = CheckTable(table, deadline); !status.ok()) return status;
+  const absl::StatusOr<CellStorage> storage = FindTable(table, deadline);
+  if (!storage.ok()) return storage.status();
   if (range.IsEmpty()) return absl::OkStatus();
   const hbase::TableName name = NameOf(table);
   const absl::StatusOr<std::vector<hbase::Regions::Place>> places = client_->regions()->All(name, deadline);
@@ -365,14 +411,14 @@ absl::Status HBaseEngine::DropRange(TableId table, const RowRange& range, absl::
     if (left.empty()) continue;
     const bool is_whole = IsWithin(RangeOf(*place), range);
     absl::StatusOr<bool> is_done =
-        DeleteRows(name, left[0], is_whole ? kRowsDeletedSinglyMax : SIZE_MAX, deadline);
+        DeleteRows(name, *storage, left[0], is_whole ? kRowsDeletedSinglyMax : SIZE_MAX, deadline);
     if (!is_done.ok()) return is_done.status();
     if (*is_done) continue;
     // A region that is truncated loses its part of the change log.
     const absl::StatusOr<bool> is_logged = log_.MayHaveRecords(name, deadline);
     if (!is_logged.ok()) return is_logged.status();
     if (*is_logged) {
-      is_done = DeleteRows(name, left[0], SIZE_MAX, deadline);
+      is_done = DeleteRows(name, *storage, left[0], SIZE_MAX, deadline);
       if (!is_done.ok()) return is_done.status();
       continue;
     }
@@ -382,7 +428,7 @@ absl::Status HBaseEngine::DropRange(TableId table, const RowRange& range, absl::
     if (!now.ok()) return now.status();
     const absl::Status emptied = **now == *place
                                      ? client_->tables()->TruncateRegion(name, place->start_key, deadline)
-                                     : DeleteRows(name, left[0], SIZE_MAX, deadline).status();
+                                     : DeleteRows(name, *storage, left[0], SIZE_MAX, deadline).status();
     if (!emptied.ok()) return emptied;
   }
   return absl::OkStatus();
@@ -404,6 +450,8 @@ std::vector<Figure> HBaseEngine::Figures() const {
           .Add(number(blind_changes_)),
       Figure::Counter("sonde_hbase_guarded_changes_total", "Changes of rows that read the row first.")
           .Add(number(guarded_changes_)),
+      Figure::Counter("sonde_hbase_packed_changes_total", "Blind changes whose cells were packed at once.")
+          .Add(number(packed_changes_)),
       Figure::Counter("sonde_hbase_conflicts_total", "Guarded changes that began anew.")
           .Add(number(conflicts_)),
       Figure::Counter("sonde_hbase_retries_total", "Calls to HBase that were repeated.")

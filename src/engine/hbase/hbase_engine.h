@@ -8,9 +8,11 @@
 // start of time.  Otherwise its row is read first, and the change is guarded by the row's version (hbase/row_version.h).  Every change
 // writes a new version.
 //
-// Change logs are in the rows (log/hbase_log.h); a logged change depends on its row, too.
+// Change logs are in the rows (log/hbase_log.h); a logged change depends on its row, too.  In a table with packed cells
+// (packed/packed_cells.h) all deletes are guarded.  engine/hbase/settle/ packs what is quiet.
 //
-// Not built: snapshots() is null.  The engine forgets nothing by itself of what may be (TableSpec); table/collect_garbage.h deletes it.  Its tables take cells of kCellBytesMax (store_layout.h); a change with a larger one is
+// Not built: snapshots() is null.  The engine forgets nothing by itself of what may be (TableSpec);
+// table/collect_garbage.h deletes it.  Its tables take cells of kCellBytesMax (store_layout.h); a change with a larger one is
 // INVALID_ARGUMENT.
 //
 // Threads: all functions may be called at once.
@@ -31,6 +33,7 @@
 #include "engine/hbase/records.h"
 #include "engine/hbase/row_edit.h"
 #include "engine/hbase/store_layout.h"
+#include "engine/hbase/table_kinds.h"
 #include "hbase/client.h"
 
 namespace sonde {
@@ -89,8 +92,8 @@ class HBaseEngine final : public Engine {
 
   HBaseEngine(HBaseEngineOptions options, std::unique_ptr<hbase::Client> client);
 
-  // NOT_FOUND: there is no such table.
-  absl::Status CheckTable(TableId table, absl::Time deadline);
+  // How it keeps its cells.  NOT_FOUND: there is no such table.
+  absl::StatusOr<CellStorage> FindTable(TableId table, absl::Time deadline);
   // CommitGuarded for a change whose edit may get a record by `logged`.
   absl::Status CommitLogged(const hbase::TableName& table, std::string_view row_key, const GuardedRead& read,
                             const GuardedMake& make, LoggedCommit* logged, absl::Time deadline);
@@ -103,14 +106,16 @@ class HBaseEngine final : public Engine {
   // The same for deletes: the first error.
   absl::Status DeleteAll(const hbase::TableName& table, std::vector<RowEdit>* edits, absl::Time deadline);
   // Deletes rows of a range one by one, at most `rows_max`; false: there may be more.
-  absl::StatusOr<bool> DeleteRows(const hbase::TableName& table, const RowRange& range, size_t rows_max,
-                                  absl::Time deadline);
+  absl::StatusOr<bool> DeleteRows(const hbase::TableName& table, CellStorage storage, const RowRange& range,
+                                  size_t rows_max, absl::Time deadline);
 
   const HBaseEngineOptions options_;
   const std::unique_ptr<hbase::Client> client_;
   std::atomic<uint64_t> conflicts_ = 0;
   std::atomic<uint64_t> blind_changes_ = 0;
   std::atomic<uint64_t> guarded_changes_ = 0;
+  std::atomic<uint64_t> packed_changes_ = 0;
+  TableKinds kinds_;
   ClusterSizes sizes_;
   HBaseRecords records_;
   HBaseLog log_;

@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "base/bytes.h"
 #include "base/large_room.h"
+#include "engine/hbase/packed/packed_cells.h"
 
 namespace sonde {
 namespace {
@@ -28,13 +29,14 @@ hbase::ScanRange ScanRangeOf(const RowRange& range, bool reverse) {
 
 }  // namespace
 
-HBaseStream::HBaseStream(hbase::Client* client, hbase::TableName table, std::vector<RowRange> ranges,
-                         RowStore::ScanOptions options)
+HBaseStream::HBaseStream(hbase::Client* client, hbase::TableName table, CellStorage storage,
+                         std::vector<RowRange> ranges, RowStore::ScanOptions options)
     : client_(client),
       table_(std::move(table)),
       ranges_(ranges.begin(), ranges.end()),
       options_(std::move(options)),
-      choice_(ChoiceOf(options_.hints)) {
+      choice_(ChoiceOf(options_.hints, storage)),
+      packed_(options_.hints) {
   if (choice_.qualifiers.empty()) ranges_.clear();  // the reader wants no cell
 }
 
@@ -69,32 +71,53 @@ absl::Status HBaseStream::CheckLarge(const hbase::Cell& cell) {
   return options_.take_large(cell.value.size());
 }
 
+absl::StatusOr<bool> HBaseStream::FetchPart() {
+  if (has_part_) return true;
+  const absl::StatusOr<bool> more = scan_->Next(&part_);
+  if (!more.ok()) return more.status();
+  has_part_ = *more && !(options_.reverse && part_.row < range_.start);
+  return has_part_;
+}
+
+absl::Status HBaseStream::TakePart() {
+  for (const hbase::Cell& stored : part_.cells) {
+    if (absl::Status status = CheckLarge(stored); !status.ok()) return status;
+    if (IsPacked(stored)) {
+      if (absl::Status status = packed_.Add(part_.row, stored); !status.ok()) return status;
+      continue;
+    }
+    SeamCell cell;
+    if (absl::Status status = ReadStoredCell(stored, &bytes_, &cell); !status.ok()) return status;
+    if (!MayGive(options_.hints, cell.family)) continue;
+    if (!packed_.has_left()) {
+      AppendCell(part_.row, cell.family, cell.cell, &pieces_);
+    } else if (absl::Status status = packed_.Give(cell.family, cell.cell, &pieces_); !status.ok()) {
+      return status;
+    }
+  }
+  return part_.is_last_of_row ? packed_.GiveRest(&pieces_) : absl::OkStatus();
+}
+
 absl::StatusOr<bool> HBaseStream::Fetch() {
   bytes_.clear();
   while (true) {
     if (absl::Status status = CheckStop(); !status.ok()) return status;
     if (scan_ == nullptr && !Open()) return false;
-    hbase::RowScan::Part part;
-    const absl::StatusOr<bool> more = scan_->Next(&part);
+    const absl::StatusOr<bool> more = FetchPart();
     if (!more.ok()) return more.status();
-    if (!*more || (options_.reverse && part.row < range_.start)) {
+    bool is_last_of_row = true;
+    if (packed_.has_left() && (!*more || packed_.row_key() != part_.row)) {
+      // The row before has ended, as is only known now.
+      if (absl::Status status = packed_.GiveRest(&pieces_); !status.ok()) return status;
+    } else if (*more) {
+      if (absl::Status status = TakePart(); !status.ok()) return status;
+      is_last_of_row = part_.is_last_of_row;
+      has_part_ = false;
+    } else {
       scan_.reset();
-      continue;
-    }
-    for (const hbase::Cell& stored : part.cells) {
-      if (absl::Status status = CheckLarge(stored); !status.ok()) return status;
-      SeamCell cell;
-      if (absl::Status status = ReadStoredCell(stored, &bytes_, &cell); !status.ok()) return status;
-      if (!MayGive(options_.hints, cell.family)) continue;
-      if (pieces_.empty() || pieces_.back().family != cell.family) {
-        RowPiece& piece = pieces_.emplace_back();
-        piece.row_key = std::string(part.row);
-        piece.family = cell.family;
-      }
-      pieces_.back().cells.push_back(cell.cell);
     }
     if (pieces_.empty()) continue;
-    pieces_.back().last_of_row = part.is_last_of_row;
+    pieces_.back().last_of_row = is_last_of_row;
     return true;
   }
 }

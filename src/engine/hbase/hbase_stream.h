@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/hbase/packed/packed_merge.h"
 #include "engine/hbase/stored_row.h"
 #include "engine/row_store.h"
 #include "hbase/client.h"
@@ -15,15 +16,16 @@
 
 namespace sonde {
 
-// A row comes in the parts in which HBase sends it, and each part in a piece a family.  When HBase cannot go on with a row that has
+// A row comes in the parts in which HBase sends it, and each part in a piece a family.  Its packed cells come first, are kept, and are
+// merged with the others.  When HBase cannot go on with a row that has
 // begun, because its region moved, the stream ends UNAVAILABLE (hbase/row_scan.h).
 //
 // Threads: not for several.
 class HBaseStream final : public RowStream {
  public:
   // `ranges`: normal form.  `client` must outlive it.
-  HBaseStream(hbase::Client* client, hbase::TableName table, std::vector<RowRange> ranges,
-              RowStore::ScanOptions options);
+  HBaseStream(hbase::Client* client, hbase::TableName table, CellStorage storage,
+              std::vector<RowRange> ranges, RowStore::ScanOptions options);
 
   absl::StatusOr<bool> Next(RowPiece* piece) override;
 
@@ -33,6 +35,10 @@ class HBaseStream final : public RowStream {
   bool Open();
   // Fills pieces_ with the next part of a row that has cells for this scan.  False: there is none.
   absl::StatusOr<bool> Fetch();
+  // Fetches part_, unless one waits.  False: the range has ended.
+  absl::StatusOr<bool> FetchPart();
+  // Makes pieces of part_.
+  absl::Status TakePart();
   // What the reader does not get.
   absl::Status CheckLarge(const hbase::Cell& cell);
 
@@ -44,8 +50,11 @@ class HBaseStream final : public RowStream {
 
   RowRange range_;                        // that is open
   std::unique_ptr<hbase::RowScan> scan_;  // null: none is
-  std::deque<std::string> bytes_;         // of the part that is given
-  std::deque<RowPiece> pieces_;           // of it, not yet given
+  hbase::RowScan::Part part_;
+  bool has_part_ = false;  // part_ is not taken yet
+  PackedMerge packed_;
+  std::deque<std::string> bytes_;  // of the part that is given
+  std::deque<RowPiece> pieces_;    // of it, not yet given
 };
 
 }  // namespace sonde

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/varint.h"
+#include "engine/hbase/packed/packed_cells.h"
 #include "hll/hll_sketch.h"
 #include "model/aggregate.h"
 #include "model/expiring_family.h"
@@ -60,14 +61,6 @@ bool WritesAt(const FamilyDelta& family, const CellView& cell) {
 // A marker of HBase's deletes all up to a time, so that a delete with a start is none.
 bool IsMarker(const FamilyDelta& family, const FamilyDelta::ColumnDelete& deletion) {
   return deletion.time_range.start_micros <= 0 && !Writes(family, deletion.qualifier);
-}
-
-bool Deletes(const FamilyDelta& family, const CellView& cell) {
-  if (family.delete_all) return true;
-  const auto [begin, end] = OfColumn(family.deletes, cell.qualifier);
-  return std::any_of(begin, end, [&](const FamilyDelta::ColumnDelete& deletion) {
-    return deletion.time_range.Contains(cell.timestamp_micros);
-  });
 }
 
 // The value of a cell of the row, unless the change deletes it.
@@ -123,7 +116,7 @@ void MarkCells(const FamilyDelta& family, const StoredRow& row, RowEdit* edit) {
   std::optional<std::string_view> marked;  // a column that is deleted whole
   for (const SeamCell& stored : row.cells()) {
     const CellView& cell = stored.cell;
-    if (stored.family != family.family || !Deletes(family, cell)) continue;
+    if (stored.is_packed || stored.family != family.family || !Deletes(family, cell)) continue;
     if (marked == cell.qualifier) continue;
     if (family.delete_all && !Writes(family, cell.qualifier)) {
       MarkColumn(family.family, cell.qualifier, edit);
@@ -183,6 +176,14 @@ TimeRange Hull(const TimeRange& a, const TimeRange& b) {
 
 }  // namespace
 
+bool Deletes(const FamilyDelta& family, const CellView& cell) {
+  if (family.delete_all) return true;
+  const auto [begin, end] = OfColumn(family.deletes, cell.qualifier);
+  return std::any_of(begin, end, [&](const FamilyDelta::ColumnDelete& deletion) {
+    return deletion.time_range.Contains(cell.timestamp_micros);
+  });
+}
+
 absl::StatusOr<EditNeeds> NeedsOf(const RowDelta& delta) {
   EditNeeds needs;
   needs.choice.keys_only = true;
@@ -238,10 +239,15 @@ absl::Status MakeEdit(std::string_view row_key, const RowDelta& delta, const Sto
   return absl::OkStatus();
 }
 
-void MakeRowDelete(std::string_view row_key, RowEdit* edit) {
+void MarkFamily(std::string_view family, RowEdit* edit) {
+  const std::string_view kept = edit->bytes.emplace_back(family);
+  edit->change.markers.push_back({{}, kept, {}, hbase::kTimestampMax, hbase::CellType::kDeleteFamily});
+}
+
+void MakeRowDelete(std::string_view row_key, CellStorage storage, RowEdit* edit) {
   edit->change.row = std::string(row_key);
-  for (const char* family : {kCellsFamily, kExpiringFamily})
-    Mark(family, {}, hbase::kTimestampMax, hbase::CellType::kDeleteFamily, edit);
+  for (const char* family : {kCellsFamily, kExpiringFamily}) MarkFamily(family, edit);
+  for (const std::string& family : PackedFamilies(storage)) MarkFamily(family, edit);
 }
 
 }  // namespace sonde

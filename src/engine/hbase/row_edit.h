@@ -46,9 +46,14 @@ struct RowEdit {
 absl::Status MakeEdit(std::string_view row_key, const RowDelta& delta, const StoredRow& row, RowEdit* edit);
 
 // Deletes all cells of a row.
-void MakeRowDelete(std::string_view row_key, RowEdit* edit);
+void MakeRowDelete(std::string_view row_key, CellStorage storage, RowEdit* edit);
 
-// Deletes all cells of the column, and of no other one.
+// Deletes all cells of the column that the row has by themselves, and of no other one.
 void MarkColumn(FamilyId family, std::string_view qualifier, RowEdit* edit);
+// Deletes all cells of a family of HBase's.
+void MarkFamily(std::string_view family, RowEdit* edit);
+
+// Whether the change deletes a cell that was there before it.
+bool Deletes(const FamilyDelta& family, const CellView& cell);
 
 }  // namespace sonde

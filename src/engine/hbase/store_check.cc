@@ -6,13 +6,16 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "base/bytes.h"
 #include "engine/hbase/cluster_sizes.h"
+#include "engine/hbase/packed/packed_cells.h"
 #include "engine/hbase/records.h"
 #include "engine/hbase/stored_cells.h"
+#include "model/expiring_family.h"
 
 namespace sonde {
 namespace {
@@ -20,11 +23,41 @@ namespace {
 constexpr absl::Duration kLookTimeMax = absl::Seconds(30);  // until a cluster is told to be away
 constexpr size_t kGapsMax = 64;                             // HBase looks at each cell once for each
 
+// Qualifiers of cells of other families, of cells by themselves and of packed ones.
+std::vector<hbase::QualifierRange> RangesOfOthers(const std::set<FamilyId>& families, CellStorage storage) {
+  std::vector<hbase::QualifierRange> alone = GapsBetween(families);
+  if (!HasPacked(storage)) return alone;
+  const hbase::QualifierRange all_packed = AllPackedRange();
+  std::set<FamilyId> ids = families;
+  for (const FamilyId family : families) ids.insert(family | kExpiringFamilies);
+  std::vector<hbase::QualifierRange> ranges;
+  for (const hbase::QualifierRange& gap : GapsBetween(ids))
+    ranges.push_back(
+        {all_packed.start + gap.start, gap.end.empty() ? all_packed.end : all_packed.start + gap.end});
+  for (hbase::QualifierRange& gap : alone) {
+    if (gap.start < all_packed.end) gap.start = all_packed.end;
+    if (gap.end.empty() || gap.start < gap.end) ranges.push_back(std::move(gap));
+  }
+  return ranges;
+}
+
+// The family of a cell; nullopt: Sonde did not write it.
+std::optional<FamilyId> FamilyOfCell(const hbase::Cell& stored) {
+  if (IsPacked(stored)) {
+    const absl::StatusOr<FamilyId> family = FamilyOfPacked(stored);
+    return family.ok() ? std::optional(*family) : std::nullopt;
+  }
+  std::deque<std::string> bytes;
+  SeamCell cell;
+  return ReadStoredCell(stored, &bytes, &cell).ok() ? std::optional(cell.family) : std::nullopt;
+}
+
 // A fault, if a row of the table has a cell of none of these families, or cannot be read.
 std::string FaultOfRows(hbase::Client* client, const hbase::TableName& table, const std::string& name,
-                        const std::set<FamilyId>& families, absl::Time deadline) {
-  hbase::CellChoice choice{.families = {kCellsFamily}, .newest_per_column = 1, .keys_only = true};
-  choice.qualifiers = GapsBetween(families);
+                        const std::set<FamilyId>& families, CellStorage storage, absl::Time deadline) {
+  hbase::CellChoice choice{.families = PackedFamilies(storage), .newest_per_column = 1, .keys_only = true};
+  choice.families.emplace_back(kCellsFamily);
+  choice.qualifiers = RangesOfOthers(families, storage);
   const std::unique_ptr<hbase::RowScan> scan = client->Scan(table, {}, choice, {.rows_in_all = 1}, deadline);
   hbase::RowScan::Part part;
   const absl::StatusOr<bool> more = scan->Next(&part);
@@ -33,14 +66,13 @@ std::string FaultOfRows(hbase::Client* client, const hbase::TableName& table, co
                        std::string(more.status().message()));
   }
   if (!*more || part.cells.empty()) return "";
-  std::deque<std::string> bytes;
-  SeamCell cell;
-  if (!ReadStoredCell(part.cells.front(), &bytes, &cell).ok()) {
+  const std::optional<FamilyId> family = FamilyOfCell(part.cells.front());
+  if (!family.has_value()) {
     return fmt::format("Row '{}' of table {} ({}) has a cell that Sonde did not write", Printable(part.row),
                        name, table.Text());
   }
   return fmt::format("Row '{}' of table {} ({}) has a cell of family {}, which the table does not have",
-                     Printable(part.row), name, table.Text(), cell.family);
+                     Printable(part.row), name, table.Text(), *family);
 }
 
 }  // namespace
@@ -87,7 +119,8 @@ absl::StatusOr<StoreCheck> CheckStore(hbase::Client* client, const HBaseStoreAdd
           fmt::format("Table {} is in the records, and HBase has no table {}", table.name, name.Text()));
       continue;
     }
-    std::string fault = FaultOfRows(client, name, table.name, table.families, deadline);
+    std::string fault =
+        FaultOfRows(client, name, table.name, table.families, check.facts.storages[id], deadline);
     if (!fault.empty()) faults->push_back(std::move(fault));
     const absl::StatusOr<std::vector<RangeStats>> ranges = sizes.Ranges(id, deadline);
     if (!ranges.ok()) return ranges.status();

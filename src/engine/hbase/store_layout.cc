@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "base/bytes.h"
 #include "engine/hbase/log/stored_log.h"
+#include "engine/hbase/packed/packed_cells.h"
 #include "engine/hbase/stored_cells.h"
 #include "hbase/attempts.h"
 
@@ -84,7 +85,7 @@ bool IsFixed(const hbase::FamilySchema& family, const std::string& attribute) {
 
 void AddFaultsOf(const hbase::TableSchema& schema, StoreFacts* facts) {
   const std::string table = schema.table.Text();
-  std::vector<hbase::FamilySchema> families = SchemaOf(schema.table).families;
+  std::vector<hbase::FamilySchema> families = SchemaOf(schema.table, StorageOf(schema)).families;
   const bool is_logged = std::any_of(schema.families.begin(), schema.families.end(),
                                      [](const auto& family) { return family.name == kLogFamily; });
   if (is_logged) families.push_back(LogFamily(absl::ZeroDuration()));
@@ -168,21 +169,36 @@ std::optional<TableId> CellsTableId(const hbase::TableName& table) {
   return id.has_value() && CellsTable(table.space, *id) == table ? id : std::nullopt;
 }
 
-hbase::TableSchema SchemaOf(const hbase::TableName& table) {
+hbase::TableSchema SchemaOf(const hbase::TableName& table, CellStorage storage) {
   constexpr char kAll[] = "2147483647";
   hbase::TableSchema schema{table, {}, {{kCellBytesAttribute, std::to_string(kCellBytesMax)}}};
   schema.families.push_back(FamilyOf(kCellsFamily, {{"VERSIONS", kAll}}));
   schema.families.push_back(FamilyOf(kVersionFamily, {{"VERSIONS", "1"}}));
   if (table.name != kCatalogName)
     schema.families.push_back(FamilyOf(kExpiringFamily, {{"VERSIONS", kAll}, {"TTL", kExpiringSeconds}}));
+  // Every HBase can compress so.  Values in c do not stay long.
+  for (const std::string& family : PackedFamilies(storage))
+    schema.families.push_back(
+        FamilyOf(family, {{"VERSIONS", "1"}, {"COMPRESSION", family == kSettledFamily ? "GZ" : "NONE"}}));
   return schema;
 }
 
-absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table, int64_t log_kept_micros,
-                       const std::vector<std::string>& split_keys, absl::Time deadline) {
-  hbase::TableSchema schema = SchemaOf(table);
-  if (log_kept_micros > 0) schema.families.push_back(LogFamily(absl::Microseconds(log_kept_micros)));
-  const absl::Status made = client->tables()->Create(schema, split_keys, deadline);
+CellStorage StorageOf(const hbase::TableSchema& schema) {
+  const auto has = [&](std::string_view name) {
+    return std::any_of(schema.families.begin(), schema.families.end(),
+                       [&](const hbase::FamilySchema& family) { return family.name == name; });
+  };
+  return has(kWrittenFamily)   ? CellStorage::kPackedAtOnce
+         : has(kSettledFamily) ? CellStorage::kPacked
+                               : CellStorage::kPlain;
+}
+
+absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table, const TableSpec& spec,
+                       absl::Time deadline) {
+  hbase::TableSchema schema = SchemaOf(table, spec.storage);
+  if (spec.log_kept_micros > 0)
+    schema.families.push_back(LogFamily(absl::Microseconds(spec.log_kept_micros)));
+  const absl::Status made = client->tables()->Create(schema, spec.split_keys, deadline);
   if (!absl::IsAlreadyExists(made)) return made;
   constexpr absl::Duration kTryMax = absl::Seconds(5);
   hbase::Attempts attempts(deadline, kTryMax);
@@ -222,7 +238,10 @@ absl::StatusOr<StoreFacts> LookAtStore(hbase::Client* client, const HBaseStoreAd
   for (const hbase::TableSchema& schema : *schemas) {
     const std::optional<TableId> id = CellsTableId(schema.table);
     facts.has_catalog |= schema.table == catalog;
-    if (id.has_value()) facts.tables.push_back(*id);
+    if (id.has_value()) {
+      facts.tables.push_back(*id);
+      facts.storages[*id] = StorageOf(schema);
+    }
     if (schema.table == catalog || id.has_value()) {
       AddFaultsOf(schema, &facts);
     } else {
@@ -248,7 +267,7 @@ absl::Status PrepareStore(hbase::Client* client, const HBaseStoreAddress& addres
     if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
   }
   if (facts->has_catalog) return absl::OkStatus();
-  return MakeTable(client, CatalogTable(address.space), 0, {}, deadline);
+  return MakeTable(client, CatalogTable(address.space), {.storage = CellStorage::kPlain}, deadline);
 }
 
 }  // namespace sonde

@@ -5,6 +5,7 @@
 // A namespace is a store's if it has the table `catalog`, or no table at all.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "engine/row_store.h"
 #include "hbase/client.h"
 #include "model/cell.h"
 
@@ -39,13 +41,14 @@ std::optional<TableId> CellsTableId(const hbase::TableName& table);
 constexpr size_t kCellBytesMax = 110'000'000;
 constexpr char kCellBytesAttribute[] = "hbase.server.keyvalue.maxsize";
 
-// How the store makes its tables; beside it a table may have the family of change logs (log/stored_log.h).
-hbase::TableSchema SchemaOf(const hbase::TableName& table);
+// How the store makes its tables; beside it a table may have the family of change logs (log/stored_log.h).  The families of
+// HBase's tell how a table keeps its cells (packed/packed_cells.h).
+hbase::TableSchema SchemaOf(const hbase::TableName& table, CellStorage storage);
+CellStorage StorageOf(const hbase::TableSchema& schema);
 
-// Makes a table, or waits until the one is there that another server makes at this moment.  `log_kept_micros`: as in TableSpec.
-// Errors: those of hbase::Tables.
-absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table, int64_t log_kept_micros,
-                       const std::vector<std::string>& split_keys, absl::Time deadline);
+// Makes a table as `spec` says, or waits until the one is there that another server makes at this moment.  Errors: those of hbase::Tables.
+absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table, const TableSpec& spec,
+                       absl::Time deadline);
 
 // What a namespace has, as it was found; nothing is written.
 struct StoreFacts {
@@ -53,7 +56,8 @@ struct StoreFacts {
   size_t servers_count = 0;
   bool has_namespace = false;
   bool has_catalog = false;
-  std::vector<TableId> tables;      // those of cells
+  std::vector<TableId> tables;              // those of cells
+  std::map<TableId, CellStorage> storages;  // the same tables
   std::vector<std::string> faults;  // why it is no store of Sonde's, or not as Sonde made it: a sentence each
   std::vector<std::string> notices;  // what a store may live with
 };

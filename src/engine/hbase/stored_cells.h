@@ -5,6 +5,7 @@
 //   v   the row's version.  qualifier: "n".                  time: 1
 //   x   expiring cells.     qualifier: column, end, 8 bytes. time: the cell's, in milliseconds, by which HBase forgets it
 //   l   the change log, if the table was ever logged (log/stored_log.h), which has a qualifier of v, too
+//   b, c  packed cells, if the table has them (packed/packed_cells.h)
 // A column is the family's id (4 bytes, big-endian) and the qualifier, in which the bytes 0, 1 and 2 have a byte 2 in front.  The end
 // is a byte 1, or 0 for the cell at INT64_MAX: HBase takes that time for "now", so that this one cell has a column of its own,
 // right before the others, and the time before it.  The 8 bytes are the time in microseconds, inverted, big-endian.
@@ -61,7 +62,8 @@ void SetStoredTimes(const TimeRange& range, hbase::CellChoice* choice);
 // A cell of kCellsFamily or kExpiringFamily.
 struct SeamCell {
   FamilyId family = 0;
-  CellView cell;  // views HBase's cell, or `bytes`
+  CellView cell;           // views HBase's cell, or `bytes`
+  bool is_packed = false;  // it is in a packed value, and not by itself
 };
 // `bytes` gets what cannot be viewed.  DATA_LOSS: nobody has put such a cell.
 absl::Status ReadStoredCell(const hbase::Cell& stored, std::deque<std::string>* bytes, SeamCell* cell);

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "base/bytes.h"
 #include "engine/hbase/log/stored_log.h"
+#include "base/varint.h"
+#include "engine/hbase/packed/packed_cells.h"
 #include "hbase/attempts.h"
 #include "model/expiring_family.h"
 #include "model/limits.h"
@@ -37,12 +40,44 @@ std::vector<hbase::QualifierRange> FewerRanges(std::vector<hbase::QualifierRange
   return joined;
 }
 
+// Where the packed cells are of the families that these columns belong to.
+std::vector<hbase::QualifierRange> PackedRangesOf(const StoredChoice& choice) {
+  std::vector<hbase::QualifierRange> ranges;
+  std::set<FamilyId> families;
+  for (const hbase::QualifierRange& columns : choice.qualifiers) {
+    std::string_view start = columns.start;
+    FamilyId family = 0;
+    if (!GetFixed32(&start, &family)) return {AllPackedRange()};  // columns of all families
+    if (IsExpiringFamily(family) || !families.insert(family).second) continue;
+    for (hbase::QualifierRange& range : PackedRanges(family, choice.storage))
+      ranges.push_back(std::move(range));
+  }
+  return ranges;
+}
+
+// Adds packed cells to what is asked for.
+void AddPacked(const StoredChoice& choice, bool reverse, hbase::CellChoice* wanted) {
+  for (std::string& family : PackedFamilies(choice.storage)) wanted->families.push_back(std::move(family));
+  wanted->times_of_family = kCellsFamily;
+  std::vector<hbase::QualifierRange> ranges = PackedRangesOf(choice);
+  // A reverse scan has one range, which cannot say that some of it comes whole.
+  if (reverse) wanted->keys_only = false;
+  if (wanted->keys_only) {
+    wanted->whole = FewerRanges(std::move(ranges), kRangesAskedMax);
+    return;
+  }
+  if (wanted->qualifiers.empty()) return;
+  ranges.insert(ranges.end(), choice.qualifiers.begin(), choice.qualifiers.end());
+  wanted->qualifiers = FewerRanges(std::move(ranges), reverse ? kRangesAskedInReverse : kRangesAskedMax);
+}
+
 }  // namespace
 
-StoredChoice ChoiceOf(const ReadHints& hints) {
+StoredChoice ChoiceOf(const ReadHints& hints, CellStorage storage) {
   StoredChoice choice{.time_range = hints.time_range,
                       .newest_per_column = hints.newest_per_column,
-                      .keys_only = hints.keys_only};
+                      .keys_only = hints.keys_only,
+                      .storage = storage};
   if (!hints.families.has_value()) {
     // All but expiring families; which columns of them is left to the reader.
     choice.qualifiers.push_back({std::string(), StoredFamilyRange(kExpiringFamilies).start});
@@ -68,6 +103,30 @@ bool MayGive(const ReadHints& hints, FamilyId family) {
           std::find(hints.families->begin(), hints.families->end(), family) != hints.families->end());
 }
 
+void KeepAsked(const ReadHints& hints, std::vector<RowFamily>* families) {
+  const auto is_asked = [&](const CellView& cell) {
+    if (!hints.time_range.Contains(cell.timestamp_micros)) return false;
+    return !hints.columns.has_value() ||
+           std::any_of(hints.columns->begin(), hints.columns->end(),
+                       [&](const ReadHints::ColumnRange& columns) {
+                         return cell.qualifier >= columns.start &&
+                                (columns.end.empty() || cell.qualifier < columns.end);
+                       });
+  };
+  for (RowFamily& family : *families) {
+    std::erase_if(family.cells, [&](const CellView& cell) { return !is_asked(cell); });
+    if (!hints.newest_per_column.has_value()) continue;
+    std::optional<std::string_view> column;
+    int64_t of_column = 0;
+    std::erase_if(family.cells, [&](const CellView& cell) {
+      if (column != cell.qualifier) of_column = 0;
+      column = cell.qualifier;
+      return ++of_column > std::max<int64_t>(*hints.newest_per_column, 1);
+    });
+  }
+  std::erase_if(*families, [](const RowFamily& family) { return family.cells.empty(); });
+}
+
 hbase::CellChoice HBaseChoiceOf(const StoredChoice& choice, bool reverse) {
   hbase::CellChoice wanted{.families = {kCellsFamily}, .keys_only = choice.keys_only};
   if (choice.with_expiring) wanted.families.emplace_back(kExpiringFamily);
@@ -83,6 +142,7 @@ hbase::CellChoice HBaseChoiceOf(const StoredChoice& choice, bool reverse) {
   const bool is_everything = choice.qualifiers.size() == 1 && choice.qualifiers[0].start.empty();
   if (!is_everything)
     wanted.qualifiers = FewerRanges(choice.qualifiers, reverse ? kRangesAskedInReverse : kRangesAskedMax);
+  if (HasPacked(choice.storage)) AddPacked(choice, reverse, &wanted);
   return wanted;
 }
 
@@ -91,6 +151,7 @@ absl::Status StoredRow::Add(const hbase::Cell& cell) {
     (cell.qualifier == kNewestRecordQualifier ? newest_record_ : version_) = std::string(cell.value);
     return absl::OkStatus();
   }
+  if (IsPacked(cell)) return packed_.Add(cell);
   hbase::Cell kept = cell;
   std::string& bytes = bytes_.emplace_back();
   bytes.reserve(cell.qualifier.size() + cell.value.size());
@@ -99,6 +160,26 @@ absl::Status StoredRow::Add(const hbase::Cell& cell) {
   kept.value = std::string_view(bytes).substr(cell.qualifier.size());
   SeamCell& read = cells_.emplace_back();
   return ReadStoredCell(kept, &bytes_, &read);
+}
+
+absl::Status StoredRow::Finish() {
+  if (packed_.is_empty()) return absl::OkStatus();
+  if (absl::Status status = packed_.Read({}); !status.ok()) return status;
+  std::vector<SeamCell> alone = std::move(cells_);
+  cells_.clear();
+  const auto is_before = [](const SeamCell& a, const SeamCell& b) {
+    return a.family != b.family ? a.family < b.family : IsCellBefore(a.cell, b.cell);
+  };
+  auto next = alone.begin();
+  for (const std::unique_ptr<PackedRow::Family>& family : packed_.families()) {
+    for (const CellView& view : family->cells) {
+      const SeamCell cell{family->family, view, true};
+      while (next != alone.end() && is_before(*next, cell)) cells_.push_back(*next++);
+      if (next == alone.end() || is_before(cell, *next)) cells_.push_back(cell);
+    }
+  }
+  cells_.insert(cells_.end(), next, alone.end());
+  return absl::OkStatus();
 }
 
 std::vector<RowFamily> StoredRow::Families() const {
@@ -143,7 +224,7 @@ class StoredRowReader {
     while (true) {
       const absl::StatusOr<bool> more = scan->Next(&part);
       if (!more.ok()) return more.status();
-      if (!*more) return absl::OkStatus();
+      if (!*more) return row->Finish();
       for (const hbase::Cell& cell : part.cells) {
         bytes += cell.qualifier.size() + cell.value.size();
         if (bytes > kRowWholeBytesMax) {

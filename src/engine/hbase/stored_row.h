@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "engine/hbase/packed/packed_row.h"
 #include "engine/hbase/stored_cells.h"
 #include "engine/row_store.h"
 #include "hbase/client.h"
@@ -23,13 +24,18 @@ struct StoredChoice {
   TimeRange time_range = {};
   std::optional<int64_t> newest_per_column = std::nullopt;  // of those in time_range
   bool keys_only = false;                                   // values come empty
+  CellStorage storage = CellStorage::kPlain;  // of the table; packed cells of these families come, too
 };
 
 // The cells that a reader with these hints wants.
-StoredChoice ChoiceOf(const ReadHints& hints);
+StoredChoice ChoiceOf(const ReadHints& hints, CellStorage storage);
 
 // Whether a reader with these hints may get cells of the family: cells of expiring ones are for those who name them.
 bool MayGive(const ReadHints& hints, FamilyId family);
+
+// Leaves out the cells that the hints' columns, times and count do not ask for: of the cells that stand for packed ones HBase may have been
+// asked for less.
+void KeepAsked(const ReadHints& hints, std::vector<RowFamily>* families);
 
 // The same as HBase is asked for them; `reverse`: by a scan in reverse.
 hbase::CellChoice HBaseChoiceOf(const StoredChoice& choice, bool reverse = false);
@@ -42,6 +48,8 @@ class StoredRow {
 
   // By family, and there in the order of cells.
   const std::vector<SeamCell>& cells() const { return cells_; }
+  // The packed cells, which are among cells() but where the row has the same cell by itself.
+  const PackedRow& packed() const { return packed_; }
   // Empty: it has none.
   const std::string& version() const { return version_; }
   // As stored (log/stored_log.h).  Empty: it has none.
@@ -51,6 +59,8 @@ class StoredRow {
 
   // The next cell of the row, in HBase's order; copied.  DATA_LOSS: it is none of Sonde's.
   absl::Status Add(const hbase::Cell& cell);
+  // After the last one.  DATA_LOSS: a packed value is damaged.
+  absl::Status Finish();
   // Takes what belongs to the row as a whole from another reading of it.
   void SetVersionOf(const StoredRow& other) {
     version_ = other.version_;
@@ -60,6 +70,7 @@ class StoredRow {
  private:
   std::deque<std::string> bytes_;  // what cells_ view
   std::vector<SeamCell> cells_;
+  PackedRow packed_;
   std::string version_;
   std::string newest_record_;
 };

@@ -43,6 +43,22 @@ void SetKeysOnly(pb::Filter* filter) {
   SetFilter(filter, "KeyOnlyFilter", body);
 }
 
+// The cells of `whole` as they are; of the others keys alone.
+void SetKeysOnlyBut(pb::Filter* filter, const CellChoice& choice) {
+  std::vector<QualifierRange> others = choice.qualifiers;
+  // A filter that lets all cells through would take the values of `whole`, too.
+  if (others.empty()) others.push_back({choice.whole.back().end, ""});
+  pb::FilterList keys;
+  keys.set_operator_(kMustPassAll);
+  SetQualifiers(keys.add_filters(), others);
+  SetKeysOnly(keys.add_filters());
+  pb::FilterList either;
+  either.set_operator_(kMustPassOne);
+  for (const QualifierRange& range : choice.whole) SetRange(either.add_filters(), range);
+  SetFilter(either.add_filters(), "FilterList", keys);
+  SetFilter(filter, "FilterList", either);
+}
+
 // `Read` is Get or Scan, whose fields for this have the same names.
 template <typename Read>
 void SetChoice(Read* read, const CellChoice& choice) {
@@ -60,7 +76,9 @@ void SetChoice(Read* read, const CellChoice& choice) {
     times->set_from(static_cast<uint64_t>(choice.time_start));
     times->set_to(static_cast<uint64_t>(choice.time_end));
   }
-  if (!choice.qualifiers.empty() && choice.keys_only) {
+  if (choice.keys_only && !choice.whole.empty()) {
+    SetKeysOnlyBut(read->mutable_filter(), choice);
+  } else if (!choice.qualifiers.empty() && choice.keys_only) {
     pb::FilterList list;
     list.set_operator_(kMustPassAll);
     SetQualifiers(list.add_filters(), choice.qualifiers);

@@ -42,6 +42,9 @@ struct CellChoice {
   std::string times_of_family = {};  // the range of times is this family's alone; empty: all families'
   uint32_t newest_per_column = std::numeric_limits<int32_t>::max();  // of those in the range of times
   bool keys_only = false;                                            // values come empty
+  // With keys_only: these cells are wanted, too, and come with their values.  They lie before all of `qualifiers`, or, if there are
+  // none, before all others; forward scans only.
+  std::vector<QualifierRange> whole = {};
 };
 
 // --- One row.

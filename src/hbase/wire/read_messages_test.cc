@@ -97,6 +97,24 @@ TEST(ReadMessagesTest, ScanSaysWhatIsWanted) {
   EXPECT_EQ(both.filters(1).name(), "org.apache.hadoop.hbase.filter.KeyOnlyFilter");
 }
 
+TEST(ReadMessagesTest, SomeCellsMayComeWholeWhereOthersAreKeys) {
+  const CellChoice choice{.families = {"b", "d"}, .keys_only = true, .whole = {{"a", "b"}}};
+  pb::ScanRequest request;
+  ASSERT_TRUE(request.ParseFromString(OpenScanMessage("region", {}, choice, {})));
+  pb::FilterList either, keys;
+  ASSERT_TRUE(either.ParseFromString(request.scan().filter().serialized_filter()));
+  EXPECT_EQ(either.operator_(), 2);
+  ASSERT_EQ(either.filters_size(), 2);
+  EXPECT_EQ(either.filters(0).name(), "org.apache.hadoop.hbase.filter.ColumnRangeFilter");
+  ASSERT_TRUE(keys.ParseFromString(either.filters(1).serialized_filter()));
+  EXPECT_EQ(keys.operator_(), 1);
+  ASSERT_EQ(keys.filters_size(), 2);
+  pb::ColumnRangeFilter others;
+  ASSERT_TRUE(others.ParseFromString(keys.filters(0).serialized_filter()));
+  EXPECT_EQ(others.min_column(), "b");
+  EXPECT_EQ(keys.filters(1).name(), "org.apache.hadoop.hbase.filter.KeyOnlyFilter");
+}
+
 TEST(ReadMessagesTest, ARangeOfTimesMayBeOfOneFamily) {
   const CellChoice choice{.time_start = 5, .time_end = 9, .times_of_family = "d"};
   pb::ScanRequest request;
