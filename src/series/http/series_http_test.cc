@@ -224,6 +224,7 @@ TEST(SeriesHttp, SpeaksOfItsParametersAndNotOfFlags) {
     return nlohmann::json::parse(answer.body)["error"].value("message", "");
   };
   EXPECT_THAT(message("/cpu/query?where=x"), testing::StartsWith("where 'x'; allowed: "));
+  EXPECT_THAT(message("/cpu/query?where=hosst=a"), testing::EndsWith(". Did you mean 'host'?"));
   EXPECT_EQ(message("/cpu/query?agg=max&window=3"), "window counts buckets: it needs every");
   EXPECT_EQ(message("/cpu/query?latest=1&every=day"), "the latest points and every exclude each other");
   EXPECT_THAT(message("/cpu/query?group_by=--group-byte"),
