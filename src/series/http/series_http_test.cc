@@ -342,6 +342,9 @@ TEST(SeriesHttp, ListsSeriesByPages) {
   EXPECT_EQ(list("/api/v1/series"), "abc null");
   EXPECT_EQ(list("/api/v1/series?limit=2"), "ab \"c\"");
   EXPECT_EQ(list("/api/v1/series?limit=2&start=c"), "c null");
+  const auto counted = nlohmann::json::parse(fixture.Call("GET", "/api/v1/series?limit=1").body);
+  EXPECT_EQ(counted["count"], 3);
+  EXPECT_EQ(counted["count_max"], 100'000);
   EXPECT_EQ(fixture.Call("GET", "/api/v1/series?limit=0").code, 400);
   EXPECT_EQ(fixture.Call("GET", "/api/v1/series?limit=1001").code, 400);
 }
