@@ -26,7 +26,7 @@ constexpr char kBenchExamples[] =
     "  sonde bench ingest --data devops --hosts 100 --schema tall\n"
     "  sonde bench point-read --endpoint 127.0.0.1:8086 --ca-file ca.pem --key-file key.json\n"
     "  sonde bench large-row --row-bytes 104857600 --requests 500\n\n"
-    "The data is made from --seed; what reads, reads what ingest wrote with the same flags.\n"
+    "Data is generated from --seed. Run a read workload with the same flags as the ingest before it.\n"
     "bench/run measures servers of its own and writes bench/RESULTS.md: these workloads, and what takes "
     "more\n"
     "than a server that runs: settle, bytes-per-cell, many-series, engine, inside (bench/run --help).";

@@ -11,10 +11,6 @@
 
 namespace sonde {
 
-// The one of `words` that `word` may have been meant to be: the fewest letters put in, taken out, changed or swapped make it so, and
-// no more than a third of its own.
-std::optional<std::string> NearestWord(std::string_view word, const std::vector<std::string>& words);
-
 // Parsing ended with this error, or with nothing (null): "sonde: no command 'serv'; did you mean 'serve'?  `sonde --help` lists the
 // commands".  Empty: help was asked for, or no command was named, and help is the answer.
 std::string CallErrorText(const CLI::App& app, const CLI::ParseError& error);

@@ -87,11 +87,5 @@ TEST_F(CallErrorTest, HelpSaysWhichValuesAreAllowed) {
   EXPECT_NE(query.find("--format TEXT: table, csv"), std::string::npos) << query;
 }
 
-TEST(NearestWord, IsNothingWhereNoWordIsNear) {
-  EXPECT_EQ(NearestWord("hosst", {"region", "host"}), "host");
-  EXPECT_EQ(NearestWord("comp", {"compact", "check"}), "compact");
-  EXPECT_EQ(NearestWord("zzz", {"host"}), std::nullopt);
-}
-
 }  // namespace
 }  // namespace sonde

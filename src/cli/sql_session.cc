@@ -128,20 +128,22 @@ absl::Status DescribeView(const SqlSession& session, const std::string& view, st
   return absl::OkStatus();
 }
 
-// The columns of series.NAME.
+// The columns of series.NAME, and the units that its declaration says.
 absl::Status DescribeSeries(const series::KnownSeries& known, std::ostream* out) {
   const series::SeriesSchema schema = series::LabelsAsTags(known);
-  TextTable text({{"column"}, {"type"}}, out);
+  TextTable text({{"column"}, {"type"}, {"unit"}}, out);
   for (const series::Tag& tag : schema.tags) {
-    text.Row({tag.name, tag.type == series::TagType::kInt ? "INT64" : "STRING"});
+    text.Row({tag.name, tag.type == series::TagType::kInt ? "INT64" : "STRING", ""});
   }
-  text.Row({"time", "TIMESTAMP"});
+  text.Row({"time", "TIMESTAMP", ""});
   for (const series::Field& field : schema.fields) {
-    text.Row({field.name, field.type == series::FieldType::kInt      ? "INT64"
-                          : field.type == series::FieldType::kDouble ? "FLOAT64"
-                                                                     : "STRING"});
+    text.Row({field.name,
+              field.type == series::FieldType::kInt      ? "INT64"
+              : field.type == series::FieldType::kDouble ? "FLOAT64"
+                                                         : "STRING",
+              DisplayText(field.unit)});
   }
-  if (known.is_open()) text.Row({"labels", "MAP<STRING, STRING>"});
+  if (known.is_open()) text.Row({"labels", "MAP<STRING, STRING>", ""});
   text.End();
   return absl::OkStatus();
 }

@@ -13,8 +13,8 @@
 
 #include "absl/strings/escaping.h"
 #include "base/bytes.h"
+#include "base/nearest_word.h"
 #include "base/text_table.h"
-#include "cli/call_errors.h"
 #include "cli/commands.h"
 #include "cli/reach/access.h"
 #include "cli/reach/command_end.h"

@@ -44,6 +44,14 @@ std::string Times(double ratio) {
   return ratio < 10 ? fmt::format("{:.1f}", ratio) : fmt::format("{:.0f}", ratio);
 }
 
+// 366,000
+std::string Count(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  for (size_t at = digits.size(); at > 3 && digits[at - 4] != '-';) digits.insert(at -= 3, ",");
+  return digits;
+}
+std::string Count(uint64_t value) { return Count(static_cast<double>(value)); }
+
 std::string Bytes(uint64_t bytes) {
   if (bytes >= 1'000'000'000) return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
   return fmt::format("{:.0f} MB", static_cast<double>(bytes) / 1e6);
@@ -194,7 +202,7 @@ class Analysis {
         "{} of the {} rows written to {}{} {} had keys {} every key written before, in the end near "
         "{}: one tablet "
         "takes all writes, however many there are.",
-        Percent(std::max(above, below)), order.writes, facts_.table, Series(), View(facts),
+        Percent(std::max(above, below)), Count(order.writes), facts_.table, Series(), View(facts),
         ascending ? "after" : "before", Key(finding.start_key));
     finding.remedy =
         "Promote a field: begin the key with what the writes are about (sensor, user, symbol), and put the "
@@ -222,7 +230,7 @@ class Analysis {
       finding.text = fmt::format(
           "Row {} of {}{} takes {} of the load {} ({} of it {}), out of about {} rows in use.",
           Key(row.row_key), facts_.table, Series(), Percent(share), View(facts),
-          Percent(std::max(row.reads, row.writes) / row.ops()), NameOf(*finding.metric), facts.keys);
+          Percent(std::max(row.reads, row.writes) / row.ops()), NameOf(*finding.metric), Count(facts.keys));
       finding.remedy =
           row.reads >= row.writes
               ? "Cache it where it is asked for, or copy it under a few salted keys and read any of them."
@@ -344,11 +352,12 @@ class Analysis {
       finding.text =
           scanner.scans == 1
               ? fmt::format("{} has read {}{} from end to end once in this view, {} rows.", scanner.caller,
-                            facts_.table, Series(), scanner.rows)
+                            facts_.table, Series(), Count(scanner.rows))
               : fmt::format(
                     "{} has read {}{} from end to end {} times in this view, up to {} rows each time and {} "
                     "in all.",
-                    scanner.caller, facts_.table, Series(), scanner.scans, scanner.rows_max, scanner.rows);
+                    scanner.caller, facts_.table, Series(), scanner.scans, Count(scanner.rows_max),
+                    Count(scanner.rows));
       finding.remedy =
           "Design the key so that the question is one range of keys: what it asks by comes first. For a "
           "question of another "
@@ -405,9 +414,10 @@ class Analysis {
     finding.title = "Sudden increase";
     const auto per_second = [&](double value) { return value / static_cast<double>(map_.column_seconds); };
     finding.text = fmt::format(
-        "The load of {}{} rose {}-fold about {} before the end of this view: from {:.0f} to {:.0f} "
+        "The load of {}{} rose {}-fold about {} before the end of this view: from {} to {} "
         "rows a second.",
-        facts_.table, Series(), Times(now / usual), Duration(ago), per_second(usual), per_second(now));
+        facts_.table, Series(), Times(now / usual), Duration(ago), Count(per_second(usual)),
+        Count(per_second(now)));
     finding.remedy =
         "If it is a batch job or a back-fill, let it ramp up slowly and keep its keys apart, so that tablets "
         "can be divided "
@@ -470,10 +480,11 @@ class Analysis {
     const double busy = mean + above / busy_columns;
     const double quiet = mean - above / (static_cast<double>(n) - busy_columns);
     finding.text = fmt::format(
-        "The load of {}{} comes and goes every {} or so (correlation {:.2f}), between about {:.0f} "
-        "and {:.0f} rows a second.",
+        "The load of {}{} comes and goes every {} or so (correlation {:.2f}), between about {} "
+        "and {} rows a second.",
         facts_.table, Series(), Duration(static_cast<int64_t>(period) * map_.column_seconds), r[period],
-        quiet / static_cast<double>(map_.column_seconds), busy / static_cast<double>(map_.column_seconds));
+        Count(quiet / static_cast<double>(map_.column_seconds)),
+        Count(busy / static_cast<double>(map_.column_seconds)));
     finding.remedy =
         "Size for the peaks, or spread the jobs that make them over the time between; expiry and settling "
         "are best left to "

@@ -330,7 +330,7 @@ TEST_P(FindingsTest, AFullScan) {
   EXPECT_THAT(Names(findings), testing::ElementsAre("full_scan"));
   ASSERT_FALSE(findings.empty());
   EXPECT_THAT(findings[0].text, testing::HasSubstr("nightly-report from 10.0.0.7 has read METRIC"));
-  EXPECT_THAT(findings[0].text, testing::HasSubstr("3 times in this view, up to 5000 rows each time"));
+  EXPECT_THAT(findings[0].text, testing::HasSubstr("3 times in this view, up to 5,000 rows each time"));
 }
 
 // An hour in which each of three patterns had some minutes of its own.

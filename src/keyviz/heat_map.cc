@@ -148,13 +148,14 @@ absl::StatusOr<HeatMap> BuildHeatMap(const AccessHistory& history, const HeatMap
   const int64_t end_seconds = map.start_seconds + map.column_seconds * static_cast<int64_t>(map.columns);
   const bool is_past = request.end_seconds < now_seconds - kGraceSeconds;
   PartitionRef axis_then;
-  if (is_past) {
+  if (is_past && request.row_starts.empty()) {
     absl::StatusOr<PartitionRef> last =
         history.LastPartition(tier, request.table, map.start_seconds, end_seconds);
     if (!last.ok()) return last.status();
     axis_then = *std::move(last);
   }
-  map.row_starts = RowStarts(axis_then != nullptr ? *axis_then : axis, request);
+  map.row_starts = request.row_starts;
+  if (map.row_starts.empty()) map.row_starts = RowStarts(axis_then != nullptr ? *axis_then : axis, request);
   map.keys_end = request.keys.end;
   map.row_keys = CountKeys(map, is_past ? KeySample() : keys);
   // The sample has all keys that are still in use.

@@ -42,6 +42,9 @@ struct HeatMapRequest {
   RowRange keys;              // all of them when it is ["", "")
   size_t columns_max = 1000;  // positive
   size_t rows_max = 1000;     // positive
+  // The starts of the map's rows, so that it can lie beside another one; the first is keys.start.  Empty: rows are as
+  // the division of that time has them.
+  std::vector<std::string> row_starts = {};
 };
 
 class HeatMap {

@@ -77,6 +77,19 @@ TEST_F(HeatMapTest, RowsAreThinnedOutToFit) {
   EXPECT_EQ(map.at(0, 0).reads + map.at(0, 1).reads, 6);
 }
 
+TEST_F(HeatMapTest, AnEarlierTimeHasTheRowsOfAnotherMap) {
+  Append(0, std::make_shared<Partition>(std::vector<std::string>{"", "c", "g", "p"}), {1, 2, 3, 4});
+  Append(3600, parts_, {5, 6, 7});
+  const HeatMap now = Build(3600, 3601);
+  const absl::StatusOr<HeatMap> before = BuildHeatMap(
+      *history_,
+      {.table = 1, .start_seconds = kStart, .end_seconds = kStart + 1, .row_starts = now.row_starts},
+      kStart + 3601, *parts_, keys_);
+  ASSERT_TRUE(before.ok());
+  EXPECT_EQ(before->row_starts, now.row_starts);
+  EXPECT_EQ(Reads(*before), (std::vector<uint64_t>{3, 3, 4}));
+}
+
 TEST_F(HeatMapTest, KeysOutsideAreLeftOut) {
   Append(0, parts_, {100, 10, 1'000});
   const HeatMap map = Build(0, 1, {"g", "p"});

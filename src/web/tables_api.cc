@@ -151,9 +151,12 @@ class TablesApi {
     asked.keys = {query.Key("start_key"), query.Key("end_key")};
     asked.columns_max = query.Int("columns", 300, 1, HeatMap::kColumnsMax);
     asked.rows_max = query.Int("rows", 300, 1, HeatMap::kRowsMax);
+    const int64_t before_seconds = query.Int("before", 0, 0, kTiers.back().kept_seconds);
     const std::string name = query.Text("metric", 32);
     if (absl::Status status = query.Finish(); !status.ok()) return status;
     if (absl::Status status = CheckWindow(asked.start_seconds, asked.end_seconds); !status.ok())
+      return status;
+    if (absl::Status status = CheckBefore(before_seconds, asked.start_seconds, name); !status.ok())
       return status;
     if (asked.keys.IsEmpty()) return absl::InvalidArgumentError("end_key must come after start_key");
     if (name == kSizeMetric) return SizeMap(std::move(asked), response);
@@ -166,7 +169,7 @@ class TablesApi {
           fmt::format("parameter 'metric' must be one of {}", fmt::join(names, ", ")));
     }
     LargeRoom::Place place;
-    const int64_t bytes = asked.columns_max * asked.rows_max * kHeatCellBytes;
+    const int64_t bytes = asked.columns_max * asked.rows_max * kHeatCellBytes * (before_seconds > 0 ? 2 : 1);
     if (large_room_ != nullptr && bytes >= kLargeBytes) {
       absl::StatusOr<LargeRoom::Place> taken =
           large_room_->Take("A heat map", bytes, {.gone = request.is_client_gone});
@@ -175,10 +178,16 @@ class TablesApi {
     }
     const absl::StatusOr<HeatMap> map = key_visualizer_->Map(asked);
     if (!map.ok()) return map.status();
-    std::vector<int64_t> values;
-    values.reserve(map->counts.size());
-    for (const AccessCounts& counts : map->counts) values.push_back(std::llround(ValueOf(counts, *metric)));
-    response->body = MapToJson(*map, name.empty() ? NameOf(*metric) : name, values);
+    std::string text = MapToJson(*map, NameOf(*metric), ValuesOf(*map, *metric));
+    if (before_seconds > 0) {
+      asked.start_seconds -= before_seconds;
+      asked.end_seconds -= before_seconds;
+      asked.row_starts = map->row_starts;
+      const absl::StatusOr<HeatMap> before = key_visualizer_->Map(asked);
+      if (!before.ok()) return before.status();
+      AddBefore(*before, ValuesOf(*before, *metric), &text);
+    }
+    response->body = std::move(text);
     return absl::OkStatus();
   }
 
@@ -321,6 +330,25 @@ class TablesApi {
     return filters::Chain(std::move(parts));
   }
 
+  static absl::Status CheckBefore(int64_t before_seconds, int64_t start_seconds, std::string_view metric) {
+    if (before_seconds > start_seconds) {
+      return absl::InvalidArgumentError(
+          fmt::format("parameter 'before' ({}) must not reach behind 1970, from 'from' ({}) on",
+                      before_seconds, start_seconds));
+    }
+    if (before_seconds > 0 && metric == kSizeMetric) {
+      return absl::InvalidArgumentError("parameter 'before' is not for sizes, which are known of now alone");
+    }
+    return absl::OkStatus();
+  }
+
+  static std::vector<int64_t> ValuesOf(const HeatMap& map, HeatMetric metric) {
+    std::vector<int64_t> values;
+    values.reserve(map.counts.size());
+    for (const AccessCounts& counts : map.counts) values.push_back(std::llround(ValueOf(counts, metric)));
+    return values;
+  }
+
   // How much lies in the ranges of keys that a map would show: one column, of now.
   absl::Status SizeMap(HeatMapRequest asked, HttpResponse* response) const {
     asked.columns_max = 1;
@@ -353,13 +381,28 @@ class TablesApi {
                  {"keys_end", KeyToText(map.keys_end)},
                  {"row_keys", std::move(keys)}};
     std::string text = Dump(head);
-    text.resize(text.size() - 2);  // "}\n"
-    // By columns, each from the first key to the last.
-    text += ",\"values\":[";
-    for (const int64_t value : values) fmt::format_to(std::back_inserter(text), "{},", value);
-    text.back() = ']';
-    text += "}\n";
+    AddValues(values, &text);
     return text;
+  }
+
+  // Into an object that ends with "}\n".  By columns, each from the first key to the last.
+  static void AddValues(const std::vector<int64_t>& values, std::string* text) {
+    text->resize(text->size() - 2);
+    *text += ",\"values\":[";
+    for (const int64_t value : values) fmt::format_to(std::back_inserter(*text), "{},", value);
+    text->back() = ']';
+    *text += "}\n";
+  }
+
+  // The earlier time of the same rows.
+  static void AddBefore(const HeatMap& before, const std::vector<int64_t>& values, std::string* text) {
+    std::string of_before = Dump({{"start_seconds", before.start_seconds},
+                                  {"column_seconds", before.column_seconds},
+                                  {"columns", before.columns}});
+    AddValues(values, &of_before);
+    of_before.pop_back();  // "\n"
+    text->resize(text->size() - 2);
+    *text += ",\"before\":" + of_before + "}\n";
   }
 
   absl::Status AddFindings(const TableSchema& schema, int64_t start, int64_t end, Json* all) const {

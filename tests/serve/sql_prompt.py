@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The prompt of `sonde sql` on a terminal: the tabulator completes names of series, of their tags and fields, of tables, families and views, over a
-data directory and over a server; EXPLAIN names the table that answers.
+data directory and over a server; EXPLAIN names the table that answers, DESCRIBE the units of fields.
 
 usage: sql_prompt.py SONDE ROOT
 """
@@ -89,6 +89,14 @@ def try_explain(sonde, *place):
         check(text in done.stdout, f"EXPLAIN {query}: no '{text}' in {done.stdout} {done.stderr}")
 
 
+def try_describe(sonde, *place):
+    """The columns of a series, with the units that its declaration says."""
+    done = subprocess.run([sonde, "sql", "DESCRIBE series.machine", *place], capture_output=True, text=True, timeout=60, check=False)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    check(rows[0] == ["column", "type", "unit"] and ["used", "INT64", "bytes"] in rows and ["wait", "FLOAT64", "ms"] in rows and ["n", "INT64"] in rows,
+          f"DESCRIBE: {done.stdout} {done.stderr}")
+
+
 def main():
     sonde, examples = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]) / "examples"
     os.environ["SONDE_ALLOW_ROOT"] = "true"
@@ -99,13 +107,20 @@ def main():
         odd = pathlib.Path(work) / "disk.yaml"
         odd.write_text(ODD, encoding="utf-8")
         subprocess.run([sonde, "series", "init", odd, *data], check=True, capture_output=True, timeout=60)
+        machine = pathlib.Path(work) / "machine.yaml"
+        machine.write_text("series: machine\ntags: { host: string }\nfields: { used: { type: int, unit: bytes }, wait: { unit: ms }, n: int }\n"
+                           "key: [host, bucket]\nbucket: day\n")
+        (points := pathlib.Path(work) / "machine.csv").write_text("host,time,used,wait,n\na,2024-01-01T00:00:00Z,5,1.5,2\n")
+        subprocess.run([sonde, "series", "load", machine, points, *data], check=True, capture_output=True, timeout=60)
         try_prompt(sonde, work, *data)
         try_explain(sonde, *data)
+        try_describe(sonde, *data)
         server = subprocess.Popen([sonde, "serve", "--port", "0", "--http-port", "0", "--log-level", "error", *data], stdout=subprocess.PIPE, text=True)
         try:
             place = next(found[1] for line in server.stdout if (found := re.search(r"listening on (\S+)", line)))
             try_prompt(sonde, work, "--endpoint", place)
             try_explain(sonde, "--endpoint", place)
+            try_describe(sonde, "--endpoint", place)
         finally:
             server.terminate()
             server.wait(timeout=60)

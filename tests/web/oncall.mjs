@@ -56,15 +56,17 @@ test("one line says how the server is, and which one it is", async () => {
   for (const one of [version, grpc_address, data_dir]) assert.ok(text.includes(one), `${one} is not in ${text}`);
   assert.equal(durability, "os");
   assert.ok(text.includes("a power cut may lose the last seconds"), text);
+  assert.ok(text.includes("only this machine reaches it") && /memory [\d.]+ [GM]iB/.test(text), text);
   assert.ok((await page.title()).startsWith(new URL(base).host), await page.title());
   await page.route("**/api/v1/overview", async (route) => {
     const answer = await (await route.fetch()).json();
-    await route.fulfill({ json: { ...answer, health: { level: "failing", reasons: ["Writes are refused: the disk is full", "The newest backup is 3 days old"] } } });
+    await route.fulfill({ json: { ...answer, grpc_address: "10.0.0.7:8086", health: { level: "failing", reasons: ["Writes are refused: the disk is full", "The newest backup is 3 days old"] } } });
   });
   await open("#/");
   await line.locator("strong.failing >> text=Writes are refused: the disk is full").waitFor();
   await line.locator("summary >> text=1 more").click();
   await line.getByText("The newest backup is 3 days old").waitFor();
+  await line.getByText("other machines reach it").waitFor();
   await picture("oncall-failing");
   await page.unroute("**/api/v1/overview");
 });
@@ -143,12 +145,73 @@ test("a cell of the key map leads to its rows, and a finding to its keys", async
   await page.unroute("**/api/v1/findings");
 });
 
+test("keys are seen beside the same keys of an earlier time", async () => {
+  const line = "weather,city=Oslo temperature=1 1700000000";
+  for (let i = 0; i < 20; ++i) assert.equal((await post("api/v2/write?precision=s", line)).status, 204);
+  const written = Math.floor(Date.now() / 1000), before = 100;
+  await page.waitForTimeout(2500); // a second is counted when it has passed
+  // The map is of the time that comes, in which nothing is written yet; the earlier one has what was written.
+  const table = "projects/sonde/instances/sonde/tables/timeseries", at = { metric: "writes", from: written - 10 + before, to: written + 3 + before };
+  await open(`#/keys?${new URLSearchParams({ table, ...at, before })}`);
+  const earlier = page.locator("canvas.heat-before");
+  await page.waitForFunction(() => Number(document.querySelector("canvas.heat-before")?.dataset.total) >= 20);
+  assert.equal(await page.getAttribute("canvas.heat", "data-total"), "0");
+  const path_ = "api/v1/tables/sonde/sonde/timeseries/heatmap";
+  const both = await json(`${base}${path_}?${new URLSearchParams({ ...at, before })}`);
+  assert.equal(both.before.values.length, both.before.columns * both.row_starts.length);
+  const alone = await json(`${base}${path_}?${new URLSearchParams({ ...at, from: at.from - before, to: at.to - before })}`);
+  const sum = ({ values }) => values.reduce((all, one) => all + one, 0);
+  assert.equal(sum(both.before), sum(alone));
+  const [, left, right] = await page.locator("[data-part=times]").textContent().then((text) => /^Left: 100 s before, (.*)Right: (.*)$/.exec(text));
+  assert.notEqual(left, right);
+  // The box at a cell tells both, by mouse over either map and by keyboard.
+  await earlier.hover();
+  await page.locator(".tip .before >> text=/100 s before, 20\\d\\d-/").waitFor();
+  await page.mouse.move(5, 5);
+  await page.focus("canvas.heat");
+  await page.keyboard.press("ArrowLeft");
+  await page.locator(".tip:visible .before").waitFor();
+  for (const width of [1400, 390]) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const scheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.waitForTimeout(300);
+      await picture(`oncall-keys-before-${width}-${scheme}`);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= width);
+      const boxes = [await earlier.boundingBox(), await page.locator("canvas.heat").boundingBox()];
+      assert.ok(boxes[0].x + boxes[0].width <= boxes[1].x && Math.abs(boxes[0].width - boxes[1].width) < 2 && boxes[0].y === boxes[1].y, JSON.stringify(boxes));
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1400, height: 900 });
+  await page.selectOption("label:has-text('Compare with') select", "86400");
+  await page.waitForFunction(() => location.hash.includes("before=86400"));
+  await page.selectOption("label:has-text('Metric') select", "size");
+  await earlier.waitFor({ state: "hidden" });
+  await page.selectOption("label:has-text('Compare with') select", "");
+  assert.equal(new URLSearchParams(page.url().split("?")[1]).get("before"), null);
+});
+
+test("lines of charts stand out from what is behind them, in light and dark", async () => {
+  await open("#/");
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.waitForFunction((scheme) => document.documentElement.dataset.theme === scheme, scheme);
+    const colours = await page.evaluate(() => ["--card", ...Array.from({ length: 8 }, (_, at) => `--line-${at + 1}`)].map((name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()));
+    const light = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((part) => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
+    const [card, ...lines] = colours.map(light);
+    lines.forEach((line, at) => assert.ok((Math.max(line, card) + 0.05) / (Math.min(line, card) + 0.05) >= 3, `${scheme}: ${colours[at + 1]} on ${colours[0]}`));
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+});
+
 test("nobody is shut out", async () => {
   const found = [];
   for (const scheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme: scheme });
     for (const [hash, ready] of [["#/", ".tile strong"], ["#/series?name=weather", ".legend tbody tr"], ["#/tables", ".list a"], ["#/keys", "canvas.heat, .empty"], ["#/sql", ".sql-input"], ["#/dashboards", "h1"],
-      ["#/series?name=weather&where=city%3DRome", ".filter .chip"]]) {
+      ["#/series?name=weather&before=86400", ".legend tbody tr"], ["#/keys?before=3600", "canvas.heat-before:visible"], ["#/series?name=weather&where=city%3DRome", ".filter .chip"]]) {
       await open(hash);
       await page.waitForSelector(ready);
       if (hash.includes("where=")) { // what opens by itself on no page

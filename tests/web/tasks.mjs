@@ -1,4 +1,4 @@
-// Ten questions of a person on call, asked of the page as that person would, each of which ends with the right answer.
+// Questions of a person on call, asked of the page as that person would, each of which ends with the right answer.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import os from "node:os";
@@ -243,6 +243,29 @@ task("10. does the server answer? Since when not?", async () => {
   await page.waitForSelector("[data-part=health] >> text=Writes and reads go through");
   expected(/ERR_CONNECTION_REFUSED|Failed to load resource|ERR_/);
   return told;
+});
+
+task("11. which host is busier than a day before, and by how much?", async () => {
+  const lines = [];
+  for (let minute = 0; minute < 60; ++minute) {
+    for (let host = 0; host < 12; ++host) {
+      const at = start + minute * 60, usual = 20 + host;
+      lines.push(`load,host=db${String(host).padStart(2, "0")} jobs=${usual * (host === 8 ? 1.75 : 1)} ${at}`, `load,host=db${String(host).padStart(2, "0")} jobs=${usual} ${at - 86_400}`);
+    }
+  }
+  await write(lines);
+  await open(`#/series?name=load&from=${start}&to=${start + 3600}`);
+  await page.waitForSelector("[data-chart=series][data-points] canvas");
+  await page.click(".caution button:has-text('ask for all')");
+  await page.waitForSelector("[data-chart=series][data-lines='12'] canvas");
+  await page.selectOption("label:has-text('Compare with') select", { label: "a day before" });
+  await page.waitForSelector("[data-part=times] >> text=Dashed: a day before, 2026-01-14 12:00:00 UTC");
+  await page.click(".legend thead button:has-text('Change of the mean')");
+  const row = page.locator(".legend tbody tr >> nth=0");
+  const [host, change] = [(await row.locator("th").textContent()).split(" · ")[0], await row.locator("td").last().textContent()];
+  await picture("before");
+  assert.deepEqual([host, change], ["db08", "+75%"]);
+  return `${host}, ${change}`;
 });
 
 // ---- the run

@@ -13,7 +13,7 @@ const work = fs.mkdtempSync(path.join(os.tmpdir(), "sonde-trust-"));
 const pictures = option > 0 ? path.resolve(process.argv[option + 1]) : path.join(work, "screenshots");
 fs.mkdirSync(pictures, { recursive: true });
 
-const hour = 3600, hosts = 40, minutes = 30;
+const hour = 3600, day = 86_400, hosts = 40, minutes = 30;
 const start = Math.floor(Date.UTC(2026, 0, 15, 12) / 1000); // no clock is put forward near it
 
 // ---- a server with data in it
@@ -35,6 +35,11 @@ async function writeData() {
   for (let at = 0; at < 10; ++at) lines.push(`power,id=a volts=${230 + at},wh=${1e6 + at * 1000} ${start + at * 60}`);
   // A scale whose ticks differ behind the point only.
   for (let at = 0; at < 10; ++at) lines.push(`fine,id=a level=${1017950000 + at * 10} ${start + at * 60}`);
+  // Twice as many visits as a day before; one site was there only then, and one is new.
+  for (let minute = 0; minute < 60; ++minute) {
+    const at = start + minute * 60;
+    lines.push(`visits,site=a count=${200 + minute} ${at}`, `visits,site=new count=10 ${at}`, `visits,site=a count=${100 + minute / 2} ${at - day}`, `visits,site=gone count=30 ${at - day}`);
+  }
   const answer = await post("api/v2/write?precision=s", lines.join("\n"));
   assert.equal(answer.status, 204, await answer.text());
   const declared = await fetch(`${base}api/v1/series/values`, { method: "PUT", body: "series: values\ntags: { id: string }\nfields: { doc: string, count: int }\nkey: [id, bucket]\nbucket: day\n" });
@@ -82,6 +87,8 @@ test("lines that are left out are told above the chart", async () => {
   await open("#/series?name=cpu&group=host&every=1m");
   await page.waitForSelector(".caution >> text=24 of 40 lines");
   await drawn("lines", 24);
+  const swatches = await page.locator(".legend tbody i").evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
+  assert.equal(new Set(swatches).size, 24);
   const note = await page.locator(".caution").boundingBox(), place = await page.locator(chart).boundingBox();
   assert.ok(note.y + note.height <= place.y);
   await picture("trust-left-out");
@@ -168,6 +175,14 @@ test("Back goes to the view before a zoom", async () => {
   await page.goBack();
   await page.waitForSelector(`${chart}[data-points]`);
   assert.equal(page.url(), before);
+  // Also after another metric of the key visualizer.
+  await open("#/keys?metric=writes");
+  await page.waitForSelector("canvas[data-total]");
+  await page.selectOption("label:has-text('Metric') select", "reads");
+  await page.waitForFunction(() => location.hash.includes("metric=reads"));
+  await page.goBack();
+  await page.waitForFunction(() => location.hash.includes("metric=writes"));
+  assert.equal(await page.inputValue("label:has-text('Metric') select"), "writes");
 });
 
 test("lines are grouped by several tags, ranked, and shown alone", async () => {
@@ -193,6 +208,14 @@ test("fields of different sizes have panels of their own", async () => {
   await open("#/series?name=power&every=1m");
   await page.waitForSelector(`${chart} [data-panel="avg(volts)"] canvas`);
   await page.waitForSelector(`${chart} [data-panel="avg(wh)"] canvas`);
+  // The cursor of one panel is that of all.
+  const over = await page.locator(`${chart} [data-panel="avg(volts)"] .u-over`).boundingBox();
+  await page.mouse.move(over.x + over.width / 2, over.y + 40);
+  const cursors = () => page.locator(`${chart} .u-cursor-x`).evaluateAll((all) => all.map((one) => new DOMMatrix(getComputedStyle(one).transform).e));
+  await page.waitForFunction((chart) => [...document.querySelectorAll(`${chart} .u-cursor-x`)].every((one) => new DOMMatrix(getComputedStyle(one).transform).e > 50), chart);
+  const [first, second] = await cursors();
+  assert.ok(Math.abs(first - second) < 2, `${first} ${second}`);
+  await page.mouse.move(5, 5);
   await page.click(".legend tbody button >> nth=0");
   await page.waitForFunction(() => document.querySelectorAll(".legend tbody tr.off").length === 1);
   await picture("trust-panels");
@@ -236,6 +259,153 @@ test("fields of one unit share a panel, whose axis and legend have the unit", as
   await page.selectOption("label:has-text('Change') select", "");
   await page.selectOption("label:has-text('Value') select", "count");
   await page.waitForSelector(`${chart} [data-panel="count(used)"]:not([data-unit])`);
+});
+
+test("SQL says the units of declared fields: in the head of rows, at the axes of charts, in completion, on dashboards", async () => {
+  const query = "SELECT time, used, free FROM series.machine ORDER BY time";
+  await page.addInitScript(noteDrawnTexts);
+  await open(`#/sql?${new URLSearchParams({ query })}`);
+  await page.waitForSelector(".list summary");
+  await page.press("textarea", "Control+Enter");
+  await page.waitForSelector(".grid[data-rows='10']");
+  assert.deepEqual(await page.locator(".grid-head small").allTextContents(), ["TIMESTAMP", "INT64, bytes", "INT64, bytes"]);
+  await page.click("button:has-text('Chart')");
+  await page.waitForSelector("[data-chart=sql][data-unit=bytes] canvas");
+  await page.waitForSelector("p >> text=In bytes.");
+  const drawnTexts = async () => { await page.waitForTimeout(300); return page.evaluate(() => window.drawnTexts); };
+  assert.ok((await drawnTexts()).some((text) => /GiB$/.test(text)), JSON.stringify(await drawnTexts()));
+  await page.waitForSelector(".u-legend >> text=used");
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await picture(`trust-sql-units-${scheme}`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  // Fields of several units: each line says its own.
+  await page.fill("textarea", "SELECT time, used, wait, RATE(used) OVER (ORDER BY time) AS grows, used / 1024 AS kibi FROM series.machine ORDER BY time");
+  await page.press("textarea", "Control+Enter");
+  await page.waitForSelector(".u-legend >> text=wait [ms]");
+  await page.waitForSelector(".u-legend >> text=grows [bytes/s]");
+  assert.match(await page.locator(".u-legend .u-label, .u-legend th").allTextContents().then((all) => all.join("|")), /kibi(\||$)/);
+  await page.fill("textarea", "SELECT us");
+  await page.focus("textarea");
+  await page.press("textarea", "End");
+  await page.press("textarea", "Control+Space");
+  await page.waitForSelector(".sql-words li:has-text('used') small >> text=of a series, bytes");
+  // A dashboard's chart has them as well.
+  const put = await fetch(`${base}api/v1/dashboards/units`, { method: "PUT", body: JSON.stringify({ title: "Units", panels: [{ title: "Memory", shown: "chart", query }] }) });
+  assert.equal(put.status, 200, await put.text());
+  await open("#/dashboards?name=units");
+  await page.waitForSelector("[data-panel=Memory] [data-chart=panel][data-unit=bytes] canvas");
+  await page.waitForSelector("[data-panel=Memory] >> text=In bytes.");
+  assert.ok((await drawnTexts()).some((text) => /GiB$/.test(text)));
+  await picture("trust-dashboard-units");
+});
+
+function noteDashes() {
+  if (window.drawnDashes) return;
+  const set = CanvasRenderingContext2D.prototype.setLineDash;
+  window.drawnDashes = 0;
+  CanvasRenderingContext2D.prototype.setLineDash = function (dashes) { if (dashes.length === 2) ++window.drawnDashes; return set.call(this, dashes); };
+}
+
+const hashOf = () => new URLSearchParams(page.url().split("?")[1]);
+const compared = `#/series?name=visits&group=site&every=1m&from=${start}&to=${start + hour}`;
+
+test("a time is drawn over an earlier one, and it is said which is which", async () => {
+  await page.addInitScript(noteDashes);
+  const asked = [];
+  const note = (request) => { if (/\/query\?.*group_by=/.test(request.url())) asked.push(new URL(request.url()).searchParams); };
+  page.on("request", note);
+  await open(`${compared}&before=${day}`);
+  await page.waitForSelector(`${chart}[data-points="60"][data-before="60"][data-lines="3"] canvas`);
+  page.off("request", note);
+  assert.deepEqual(asked.map((one) => one.get("from")), ["2026-01-15T12:00:00Z", "2026-01-14T12:00:00Z"]);
+  assert.equal(await page.getAttribute(chart, "data-gaps"), "0");
+  await page.waitForTimeout(300);
+  assert.ok(await page.evaluate(() => window.drawnDashes) > 0, "no line is dashed");
+  const times = await page.locator("[data-part=times] > span").allTextContents();
+  assert.deepEqual(times, ["Solid: 2026-01-15 07:00:00 UTC-5 to 2026-01-15 08:00:00 UTC-5", "Dashed: a day before, 2026-01-14 07:00:00 UTC-5 to 2026-01-14 08:00:00 UTC-5"]);
+  const rows = await page.locator(".legend tbody tr").evaluateAll((all) => Object.fromEntries(all.map((row) => [row.querySelector("th").textContent.split(" · ")[0], [...row.querySelectorAll("td")].map((cell) => cell.textContent)])));
+  assert.deepEqual(rows, { a: ["259", "200", "230", "259", "115", "+100%"], new: ["10", "10", "10", "10", "—", "—"], gone: ["—", "—", "—", "—", "30", "—"] });
+  assert.deepEqual(await page.locator(".legend thead th").allTextContents(), ["Line", "Last", "Min", "Mean", "Max", "Mean before", "Change of the mean"]);
+  // The box at the cursor has both values, and both times.
+  const over = await page.locator(`${chart} .u-over`).boundingBox();
+  await page.mouse.move(over.x + over.width / 2, over.y + 40);
+  const tip = page.locator(".chart-tip:visible");
+  await tip.locator("div:has(i.dashed):has-text('a · avg(count), before')").waitFor();
+  const [, at] = /2026-01-15 (07:\d\d:00) UTC-5/.exec(await tip.textContent());
+  await tip.locator(`text=before: 2026-01-14 ${at} UTC-5`).waitFor();
+  await page.mouse.move(5, 5);
+  // A line alone is alone with what it was before.
+  await page.click(".legend tbody button:has-text('a · ')");
+  await page.waitForFunction(() => document.querySelectorAll(".legend tbody tr.off").length === 2);
+  await page.locator(`${chart} .u-over`).hover();
+  await page.waitForFunction(() => document.querySelectorAll(".chart-tip b").length === 2);
+  await page.mouse.move(5, 5);
+  await page.click(".legend tbody button:has-text('a · ')");
+  // The one that changed most comes first.
+  await page.click(".legend thead button:has-text('Change')");
+  await page.waitForSelector(".legend th[aria-sort=descending] >> text=Change of the mean");
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.click("button:has-text('curl')");
+  await page.waitForSelector("text=Copied as curl");
+  assert.equal((await page.evaluate(() => navigator.clipboard.readText())).split("\n").length, 2);
+  for (const width of [1400, 390]) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const scheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.waitForTimeout(300); // the page is drawn anew in other colours
+      await page.waitForSelector(`${chart}[data-before="60"] canvas`);
+      await page.waitForSelector(".legend tbody tr");
+      await page.evaluate(() => scrollTo(0, 0));
+      await picture(`trust-before-${width}-${scheme}`);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= width);
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1400, height: 900 });
+});
+
+test("the earlier time is chosen by keyboard, kept in the address, and lies on the same buckets", async () => {
+  await open(compared);
+  await page.waitForSelector(`${chart}[data-points] canvas`);
+  const box = page.locator("label:has-text('Compare with') select"), isFocused = () => box.evaluate((one) => document.activeElement === one);
+  await box.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.waitForFunction(() => location.hash.includes("before=3600"));
+  await page.waitForSelector(".caution >> text=There are no points of the earlier time");
+  assert.ok(await isFocused(), "the focus was lost when the chart was drawn");
+  await page.keyboard.press("ArrowDown");
+  await page.waitForSelector(`${chart}[data-before="60"]`);
+  assert.equal(hashOf().get("before"), String(day));
+  await page.goBack();
+  await page.waitForFunction(() => location.hash.includes("before=3600"));
+  await page.waitForSelector(".caution >> text=There are no points of the earlier time");
+  await box.selectOption("chosen");
+  // A start of one's own, which lies a little beside the buckets: they are moved by whole ones.
+  const [request] = await Promise.all([page.waitForRequest((one) => /\/query\?.*group_by=.*from=2026-01-14/.test(one.url())), (async () => {
+    await page.fill("input[name=before]", "2026-01-14T07:00:20");
+    await page.press("input[name=before]", "Tab");
+  })()]);
+  assert.equal(new URL(request.url()).searchParams.get("from"), "2026-01-14T12:00:00Z");
+  await page.waitForSelector(`${chart}[data-before="60"][data-gaps="0"]`);
+  assert.equal(hashOf().get("before"), String(day - 20));
+  await page.waitForSelector("[data-part=times] >> text=Dashed: a day before, 2026-01-14 07:00:00");
+  // What does not begin before is refused, beside the input.
+  await page.fill("input[name=before]", "2026-01-15T07:00");
+  await page.press("input[name=before]", "Tab");
+  assert.match(await page.locator("input[name=before]").evaluate((one) => one.validationMessage), /begins before 2026-01-15 07:00:00 UTC-5/);
+  assert.equal(hashOf().get("before"), String(day - 20));
+  await page.selectOption("label:has-text('Compare with') select", "");
+  await page.waitForSelector("[data-part=times]", { state: "detached" });
+  assert.equal(hashOf().get("before"), null);
+});
+
+test("PromQL is drawn over an earlier time, too", async () => {
+  await open(`#/series?${new URLSearchParams({ view: "promql", query: "sum by (site) (visits_count)", from: start, to: start + hour, before: day })}`);
+  await page.waitForSelector("[data-chart=promql][data-lines='3'] canvas");
+  await page.waitForSelector("[data-part=times] >> text=Dashed: a day before");
+  await page.waitForSelector(".legend thead >> text=Mean before");
 });
 
 test("the box at the cursor has the values of all lines, the largest first", async () => {
@@ -299,6 +469,23 @@ test("what is empty is said without a time of nothing", async () => {
   await open("#/series?name=sensor&field=level&from=1000&to=2000");
   await page.waitForSelector(`${chart} >> text=No points here`);
   assert.doesNotMatch(await page.textContent("#content"), /1970/);
+});
+
+test("the rows of a chart are read as a table, and texts beside numbers", async () => {
+  await open(`#/series?name=cpu&group=region&every=1h&agg=max`);
+  await page.waitForSelector(`${chart}[data-points] canvas`);
+  assert.match(await page.locator("p[aria-live]").textContent(), /In [\d.,]+ m?µ?s, [\d,.]+ k? ?rows/);
+  await page.click("button:text-is('Table')");
+  await page.waitForSelector("[data-part=table] .grid[data-rows='2'] >> text=UTC-5");
+  assert.match(page.url(), /as=table/);
+  assert.equal(await page.locator(chart).isVisible(), false);
+  assert.match((await page.locator("[data-part=table] .grid-head").textContent()), /region.*time \(UTC-5\).*max\(usage\)/);
+  await picture("trust-table");
+  await page.goBack();
+  await page.waitForSelector(`${chart} canvas`);
+  await open("#/series?name=values");
+  await page.click("summary:has-text('Newest points')");
+  await page.waitForSelector("[data-part=texts] table.data >> text={\"b\":[1,2]}");
 });
 
 test("a series of texts is a table", async () => {

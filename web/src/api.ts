@@ -37,6 +37,8 @@ export interface Figure { help: string; samples: { labels: Record<string, string
 export interface HeatMap {
   metric: string; start_seconds: number; column_seconds: number; columns: number; row_starts: string[];
   keys_end: string; row_keys: number[]; values: number[];
+  // The same rows at an earlier time, if one was asked for.
+  before?: { start_seconds: number; column_seconds: number; columns: number; values: number[] };
 }
 export interface Named { name: string; type: string; unit?: string }
 export interface Series { name: string; table: string; is_declared: boolean; tags: Named[]; key_tags: string[]; fields: Named[]; declaration?: string; check?: Checked[];

@@ -11,6 +11,7 @@ export interface Line {
   values: (number | null | undefined)[];
   colour?: string;
   fill?: boolean;
+  is_dashed?: boolean; // of an earlier time
 }
 export interface ChartOptions {
   height: number;
@@ -28,6 +29,8 @@ export interface ChartOptions {
   legend?: boolean;
   // Whether the values of all lines at the cursor are told beside it, the largest first.
   tip?: boolean;
+  // The dashed lines are of so many seconds earlier.
+  shift?: number;
 }
 
 export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -90,8 +93,10 @@ function telling(options: ChartOptions, lines: Line[]): uPlot.Plugin {
         // A cursor that another panel moves has no place of its own.
         box.hidden = rows.length === 0 || !plot.over.matches(":hover");
         if (box.hidden) return;
-        show(box, h("div", { class: "muted" }, clock(plot.data[0][idx!])), rows.slice(0, tipLinesMax).map(({ at, value }) => h("div", {},
-          h("i", { style: `background:${lines[at].colour ?? lineColour(at)}` }), h("span", {}, lines[at].label), h("b", {}, options.text(value)))),
+        const time = plot.data[0][idx!];
+        show(box, h("div", { class: "muted" }, clock(time)), rows.slice(0, tipLinesMax).map(({ at, value }) => h("div", {},
+          h("i", { class: lines[at].is_dashed && "dashed", style: `--own:${lines[at].colour ?? lineColour(at)}` }), h("span", {}, lines[at].label), h("b", {}, options.text(value)))),
+          options.shift !== undefined && rows.some(({ at }) => lines[at].is_dashed) && h("div", { class: "muted" }, `before: ${clock(time - options.shift)}`),
           rows.length > tipLinesMax && h("div", { class: "muted" }, `${rows.length - tipLinesMax} more with smaller values`));
         const is_right = left > plot.over.clientWidth / 2;
         box.style.left = is_right ? "" : `${left + 14}px`;
@@ -150,8 +155,8 @@ export function chart(where: HTMLElement, times: number[], lines: Line[], option
       ...lines.map((line, index): uPlot.Series => {
         const stroke = line.colour ?? lineColour(index);
         return {
-          label: line.label, stroke, width: 1.6, spanGaps: false, fill: line.fill ? `${stroke}22` : undefined,
-          points: { show: !many && times.length < 60, filter: (it, at, all) => (all ? null : alone(it.data[at])) },
+          label: line.label, stroke, width: 1.6, spanGaps: false, fill: line.fill ? `${stroke}22` : undefined, dash: line.is_dashed ? [5, 4] : undefined,
+          points: { show: !many && times.length < 60 && !line.is_dashed, filter: (it, at, all) => (all ? null : alone(it.data[at])) },
           value: (_plot, value) => (value === null || value === undefined ? "—" : options.text(value)),
         };
       }),

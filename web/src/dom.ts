@@ -29,17 +29,35 @@ function add(element: HTMLElement, children: Child[]): void {
 }
 
 export function show(element: HTMLElement, ...children: Child[]): void {
+  const focusAgain = keptFocus(element);
   element.replaceChildren();
   add(element, children);
+  focusAgain?.();
 }
+
+// Who goes through a page by keyboard keeps the place where it is drawn anew: what has the same name and leads to the same place
+// gets the focus, and of several the one that stands where the focus was.
+function keptFocus(element: HTMLElement): (() => void) | undefined {
+  const focused = document.activeElement;
+  if (!focused || focused === element || !element.contains(focused)) return undefined;
+  const identity = (one: Element) => [one.tagName, one.getAttribute("name"), one.getAttribute("aria-label"), one.getAttribute("href"), one.textContent].join("\n");
+  const wanted = identity(focused), alike = () => [...element.querySelectorAll<HTMLElement>(focused.tagName)].filter((one) => identity(one) === wanted);
+  const place = alike().indexOf(focused as HTMLElement);
+  return () => {
+    const found = alike();
+    (found[place] ?? found[0])?.focus({ preventScroll: true });
+  };
+}
+
+export const optionsOf = (options: [value: string, text: string][], value: string): HTMLOptionElement[] =>
+  options.map(([one, text]) => h("option", { value: one, selected: one === value }, text));
 
 export function field(label: string, control: HTMLElement, hint = ""): HTMLElement {
   return h("label", { class: "field", title: hint || undefined }, h("span", {}, label), control);
 }
 
 export function select(options: [value: string, text: string][], value: string, change: (value: string) => void): HTMLSelectElement {
-  const element = h("select", { onchange: () => change(element.value) },
-    options.map(([one, text]) => h("option", { value: one, selected: one === value }, text)));
+  const element = h("select", { onchange: () => change(element.value) }, optionsOf(options, value));
   return element;
 }
 

@@ -15,19 +15,21 @@ export function cellText(cell: Cell): string {
   if (cell === null) return "NULL";
   return typeof cell === "object" ? JSON.stringify(cell) : String(cell);
 }
+// INT64, or of a declared field that has a unit INT64, bytes.
+export const typeText = (column: Column): string => (column.unit ? `${column.type}, ${column.unit}` : column.type);
 const isNumber = (column: Column): boolean => /^(INT64|FLOAT64|FLOAT32)$/.test(column.type);
 
 export function grid(columns: Column[], rows: Cell[][], open: (row: number, column: number) => void): Grid {
   const head = h("div", { class: "grid-row grid-head", role: "row", "aria-rowindex": 1 },
-    columns.map((column, at) => h("span", { role: "columnheader", "aria-colindex": at + 1, class: isNumber(column) && "number", title: `${column.name} ${column.type}` },
-      column.name, h("small", {}, column.type))));
+    columns.map((column, at) => h("span", { role: "columnheader", "aria-colindex": at + 1, class: isNumber(column) && "number", title: `${column.name} ${typeText(column)}` },
+      column.name, h("small", {}, typeText(column)))));
   const body = h("div", { class: "grid-body", role: "rowgroup" });
   const element = h("div", { class: "grid", role: "grid", tabindex: 0, "aria-label": "Rows", "aria-colcount": columns.length }, head, body);
   let row = 0, column = 0, queued = false;
 
   const measure = () => {
     const widths = columns.map((one, at) => {
-      const longest = rows.slice(0, rowsMeasured).reduce((most, cells) => Math.max(most, cellText(cells[at]).length), Math.max(one.name.length, one.type.length));
+      const longest = rows.slice(0, rowsMeasured).reduce((most, cells) => Math.max(most, cellText(cells[at]).length), Math.max(one.name.length, typeText(one).length));
       return `${Math.min(Math.max(longest, 6), charactersMax) + 3}ch`;
     });
     element.style.setProperty("--columns", widths.join(" "));

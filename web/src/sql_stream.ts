@@ -1,7 +1,7 @@
 // Asks a query and takes its answer as it comes: a line of columns, lines of rows, and a line that ends it.
 import { fetchHere } from "./api";
 
-export interface Column { name: string; type: string }
+export interface Column { name: string; type: string; unit?: string }
 export type Cell = null | boolean | number | string | object;
 export interface Stats { rows: number; rows_scanned: number; memory_bytes: number; seconds: number }
 export interface Question { query: string; project?: string; instance?: string; params: Record<string, unknown> }

@@ -227,6 +227,7 @@ TEST(SeriesHttp, SpeaksOfItsParametersAndNotOfFlags) {
     return nlohmann::json::parse(answer.body)["error"].value("message", "");
   };
   EXPECT_THAT(message("/cpu/query?where=x"), testing::StartsWith("where 'x'; allowed: "));
+  EXPECT_THAT(message("/cpu/query?where=hosst=a"), testing::EndsWith(". Did you mean 'host'?"));
   EXPECT_EQ(message("/cpu/query?agg=max&window=3"), "window counts buckets: it needs every");
   EXPECT_EQ(message("/cpu/query?latest=1&every=day"), "the latest points and every exclude each other");
   EXPECT_THAT(message("/cpu/query?group_by=--group-byte"),
@@ -344,6 +345,9 @@ TEST(SeriesHttp, ListsSeriesByPages) {
   EXPECT_EQ(list("/api/v1/series"), "abc null");
   EXPECT_EQ(list("/api/v1/series?limit=2"), "ab \"c\"");
   EXPECT_EQ(list("/api/v1/series?limit=2&start=c"), "c null");
+  const auto counted = nlohmann::json::parse(fixture.Call("GET", "/api/v1/series?limit=1").body);
+  EXPECT_EQ(counted["count"], 3);
+  EXPECT_EQ(counted["count_max"], 100'000);
   EXPECT_EQ(fixture.Call("GET", "/api/v1/series?limit=0").code, 400);
   EXPECT_EQ(fixture.Call("GET", "/api/v1/series?limit=1001").code, 400);
 }

@@ -22,6 +22,7 @@
 #include "series/input/csv_loader.h"
 #include "series/input/json_lines_loader.h"
 #include "series/known/complete_tables.h"
+#include "series/known/declarations.h"
 #include "series/output/result_writer.h"
 #include "series/query/query.h"
 #include "series/query/query_request.h"
@@ -138,7 +139,8 @@ absl::Status List(IngestService* service, const HttpRequest& request, HttpRespon
   if (absl::Status status = query.Finish(); !status.ok()) return status;
   Json all = Json::array();
   Json next = nullptr;
-  for (const KnownSeriesRef& series : service->declarations().List()) {
+  const std::vector<KnownSeriesRef> known = service->declarations().List();
+  for (const KnownSeriesRef& series : known) {
     if (series->schema.name < start) continue;
     if (static_cast<int64_t>(all.size()) == limit) {
       next = series->schema.name;
@@ -146,7 +148,10 @@ absl::Status List(IngestService* service, const HttpRequest& request, HttpRespon
     }
     all.push_back(Describe(*series));
   }
-  response->body = Dump({{"series", std::move(all)}, {"next", std::move(next)}});
+  response->body = Dump({{"series", std::move(all)},
+                         {"next", std::move(next)},
+                         {"count", known.size()},
+                         {"count_max", kSeriesMax}});
   return absl::OkStatus();
 }
 

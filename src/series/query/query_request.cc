@@ -10,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "base/bytes.h"
+#include "base/nearest_word.h"
 #include "series/schema/status_text.h"
 #include "series/schema/time_parser.h"
 
@@ -58,6 +59,15 @@ bool ReadValueCondition(const SeriesSchema& schema, std::string_view text, Query
   return true;
 }
 
+// Says which tag may have been meant by a name that is none.
+std::string MeantTag(const SeriesSchema& schema, std::string_view name) {
+  if (schema.FindTag(name).has_value()) return "";
+  std::vector<std::string> names;
+  for (const Tag& tag : schema.tags) names.push_back(tag.name);
+  const std::optional<std::string> nearest = NearestWord(name, names);
+  return nearest.has_value() ? fmt::format(". Did you mean '{}'?", *nearest) : "";
+}
+
 absl::Status ReadWhere(const SeriesSchema& schema, const QueryRequest& request, Query* query) {
   query->selection.tags.resize(schema.tags.size());
   for (const std::string& text : request.where) {
@@ -69,8 +79,8 @@ absl::Status ReadWhere(const SeriesSchema& schema, const QueryRequest& request, 
     if (!tag || !(rest.starts_with("=") || rest.starts_with("!=") || rest.starts_with("!~"))) {
       return absl::InvalidArgumentError(
           fmt::format("--where '{}'; allowed: TAG=VALUE, TAG=PREFIX*, TAG=~REGEX, TAG!=VALUE or TAG!~REGEX, "
-                      "with the tags {}; or FIELD>NUMBER, FIELD>=NUMBER, FIELD<NUMBER or FIELD<=NUMBER",
-                      Printable(text), TagNames(schema)));
+                      "with the tags {}; or FIELD>NUMBER, FIELD>=NUMBER, FIELD<NUMBER or FIELD<=NUMBER{}",
+                      Printable(text), TagNames(schema), MeantTag(schema, text.substr(0, sign))));
     }
     if (rest.starts_with("=~") || rest.starts_with("!~")) {
       query->conditions.push_back({*tag, std::string(rest.substr(2)), rest[0] == '!'});

@@ -32,6 +32,7 @@ struct Question {
 struct AnswerColumn {
   std::string name;
   Type type;
+  std::string unit = {};  // of its values; empty: none is known, as by endpoints, whose API has no units
 };
 
 // Takes an answer.  An error that it returns ends the question with it.

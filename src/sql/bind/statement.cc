@@ -5,11 +5,13 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "sql/bind/binder.h"
 #include "sql/bind/query_binder.h"
+#include "sql/plan/column_units.h"
 #include "sql/plan/plan_tree.h"
 #include "sql/plan/try.h"
 #include "sql/rewrite/rewrite.h"
@@ -49,9 +51,13 @@ absl::StatusOr<BoundQuery> QueryBinder::BindStatement(const Statement& statement
                                                                : BindQuery(*statement.query, nullptr));
   SONDE_TRY(error_of_all_rows_);
   relation = Compact(std::move(relation));
+  // Before the plan is rewritten: units are those of what the text says.
+  std::vector<std::string> units(relation.plan->types.size());
+  if (!series_.empty()) units = UnitsOfColumns(*relation.plan);
   for (size_t i = 0; i < relation.names.columns.size(); ++i) {
     const NamedColumn& column = relation.names.columns[i];
-    query.columns.push_back({column.name.empty() ? fmt::format("$col{}", i + 1) : column.name, column.type});
+    query.columns.push_back(
+        {column.name.empty() ? fmt::format("$col{}", i + 1) : column.name, column.type, units[column.index]});
   }
   query.plan = std::move(relation.plan);
   query.parameters = options_.parameters;

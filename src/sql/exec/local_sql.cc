@@ -34,7 +34,8 @@ absl::Status LocalSql::Ask(const Question& question, AnswerSink* sink) {
   const absl::StatusOr<BoundQuery> query = ParseAndBind(question.text, options);
   if (!query.ok()) return query.status();
   std::vector<AnswerColumn> columns;
-  for (const OutputColumn& column : query->columns) columns.push_back({column.name, column.type});
+  for (const OutputColumn& column : query->columns)
+    columns.push_back({column.name, column.type, column.unit});
   if (absl::Status status = sink->TakeColumns(columns); !status.ok()) return status;
   int64_t held_bytes = 0;
   const auto hold = [&held_bytes](int64_t more_bytes) {

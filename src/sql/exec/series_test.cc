@@ -50,6 +50,46 @@ TEST_F(SeriesRelationTest, GivesARowForEachPoint) {
   EXPECT_EQ(columns, "site STRING, number INT64, time TIMESTAMP, pressure FLOAT64, n INT64, note STRING, ");
 }
 
+TEST_F(SeriesRelationTest, ColumnsKeepTheUnitsOfFieldsWhereTheySayTheSame) {
+  Declare(R"(series: machine
+tags: { host: string }
+fields: { used: { type: int, unit: bytes }, free: { type: int, unit: bytes }, wait: { unit: ms }, n: int }
+key: [host, bucket]
+bucket: hour
+)");
+  const auto units = [&](const std::string& sql) {
+    const absl::StatusOr<BoundQuery> query = BindSeries(sql);
+    if (!query.ok()) return query.status().ToString();
+    std::string text;
+    for (const OutputColumn& column : query->columns) text += (column.unit.empty() ? "-" : column.unit) + " ";
+    return text;
+  };
+  EXPECT_EQ(units("SELECT * FROM series.machine"), "- - bytes bytes ms - ");
+  EXPECT_EQ(units("SELECT used + free, used - 1, used + wait, used / 1024, -used, ROUND(wait, 1) FROM "
+                  "series.machine"),
+            "bytes bytes - - bytes ms ");
+  EXPECT_EQ(units("SELECT IFNULL(used, 0), IF(n > 1, used, free), CASE WHEN n > 1 THEN used ELSE n END, "
+                  "GREATEST(used, free), CAST(used AS FLOAT64), CAST(used AS STRING) FROM series.machine"),
+            "bytes bytes - bytes bytes - ");
+  EXPECT_EQ(units("SELECT host, TIMESTAMP_TRUNC(time, MINUTE) AS t, AVG(used), MAX(wait), COUNT(used), "
+                  "RATE(used, time) "
+                  "FROM series.machine GROUP BY host, t"),
+            "- - bytes ms - bytes/s ");
+  EXPECT_EQ(units("SELECT x.u AS v FROM (SELECT used AS u FROM series.machine ORDER BY time LIMIT 5) AS x "
+                  "WHERE x.u > 3"),
+            "bytes ");
+  EXPECT_EQ(units("SELECT used FROM series.machine UNION ALL SELECT free FROM series.machine"), "bytes ");
+  EXPECT_EQ(units("SELECT used FROM series.machine UNION ALL SELECT n FROM series.machine"), "- ");
+  EXPECT_EQ(units("SELECT a.wait, b.used FROM series.machine a JOIN series.machine b ON a.host = b.host"),
+            "ms bytes ");
+  EXPECT_EQ(
+      units("SELECT LAG(used) OVER (PARTITION BY host ORDER BY time), ROW_NUMBER() OVER (ORDER BY time) "
+            "FROM series.machine"),
+      "bytes - ");
+  EXPECT_EQ(units("WITH w AS (SELECT wait FROM series.machine) SELECT MIN(wait) FROM w"), "ms ");
+  EXPECT_EQ(units("EXPLAIN SELECT used FROM series.machine"), "- ");
+}
+
 TEST_F(SeriesRelationTest, CountsPointsWhicheverFieldsAreNamed) {
   EXPECT_EQ(Ask("SELECT COUNT(*) FROM series.balloon"), "4\n");
   EXPECT_EQ(Ask("SELECT COUNT(pressure) FROM series.balloon"), "3\n");

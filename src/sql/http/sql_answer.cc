@@ -99,7 +99,8 @@ absl::Status SqlAnswer::Start(std::function<absl::Status()> interrupted, const A
   execution_ = *std::move(execution);
   std::vector<AnswerColumn> columns;
   columns.reserve(query_.columns.size());
-  for (const OutputColumn& column : query_.columns) columns.push_back({column.name, column.type});
+  for (const OutputColumn& column : query_.columns)
+    columns.push_back({column.name, column.type, column.unit});
   writer_ = MakeAnswerWriter(request_.format, &out_);
   return writer_->TakeColumns(columns);
 }

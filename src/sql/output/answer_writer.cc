@@ -216,7 +216,9 @@ class JsonArraysWriter final : public AnswerWriter {
     *out_ << "{\"columns\":[";
     for (const AnswerColumn& column : columns) {
       *out_ << (types_.empty() ? "" : ",") << "{\"name\":" << Quoted(column.name)
-            << ",\"type\":" << Quoted(column.type.ToString()) << '}';
+            << ",\"type\":" << Quoted(column.type.ToString());
+      if (!column.unit.empty()) *out_ << ",\"unit\":" << Quoted(column.unit);
+      *out_ << '}';
       types_.push_back(column.type);
     }
     *out_ << "]}\n";

@@ -5,7 +5,7 @@
 //   CSV    NULL is an empty field, an empty text is ""; bytes that are no UTF-8, as Printable; arrays, structs and maps as JSON
 //   JSON   numbers as they are, NaN and infinities as the texts "NaN", "Infinity", "-Infinity"; bytes that are no UTF-8, as Printable; structs
 //          and maps are objects
-//   JSON arrays  a line {"columns": [{"name": ..., "type": ...}, ...]}, then an array a row, with values as in JSON
+//   JSON arrays  a line {"columns": [{"name": ..., "type": ..., "unit": ... where one is known}, ...]}, then an array a row, with values as in JSON
 // A member of a JSON object has the name of its column; a name that comes again is NAME_1 there (or _2, ...).
 // Threads: not for several threads.
 #pragma once

@@ -90,6 +90,12 @@ TEST(AnswerWriter, WritesJsonArraysBehindTheColumns) {
             "{\"columns\":[{\"name\":\"n\",\"type\":\"INT64\"},{\"name\":\"n\",\"type\":\"STRING\"}]}\n"
             "[1,\"\\\"\"]\n"
             "[null,null]\n");
+  std::ostringstream out;
+  const std::unique_ptr<AnswerWriter> writer = MakeAnswerWriter(AnswerFormat::kJsonArrays, &out);
+  ASSERT_TRUE(writer->TakeColumns({{"used", TypeKind::kInt64, "bytes"}, {"n", TypeKind::kInt64}}).ok());
+  EXPECT_EQ(out.str(),
+            "{\"columns\":[{\"name\":\"used\",\"type\":\"INT64\",\"unit\":\"bytes\"},"
+            "{\"name\":\"n\",\"type\":\"INT64\"}]}\n");
 }
 
 }  // namespace

@@ -219,6 +219,7 @@ struct Plan {
 struct OutputColumn {
   std::string name;  // never empty; may repeat
   Type type;
+  std::string unit = {};  // of its values (column_units.h); empty: none is known
 };
 
 struct QueryParameter {

@@ -2,7 +2,6 @@
 import type uPlot from "uplot";
 import { chart, fit } from "../chart";
 import { empty, h, problem, show } from "../dom";
-import { number } from "../format";
 import { grid, type Grid } from "../grid";
 import { address } from "../page";
 import { canBeDrawn, drawing } from "../sql_chart";
@@ -34,13 +33,13 @@ export function panelView(panel: Panel, instance: string): PanelView {
       table = grid(columns, rows, () => undefined);
       return show(answer, table.element);
     }
-    const { times, lines, left_out } = drawing(columns, rows);
+    const { times, lines, left_out, unit, text } = drawing(columns, rows);
     if (times.length === 0) return show(answer, empty("Nothing to draw", "No row has both a time and a number."));
-    const place = h("div", { class: "chart", "data-chart": "panel", "data-lines": lines.length, "data-points": times.length });
+    const place = h("div", { class: "chart", "data-chart": "panel", "data-lines": lines.length, "data-points": times.length, "data-unit": unit || undefined });
     show(answer, place);
-    if (left_out > 0) show(note, `The first ${lines.length} lines; ${left_out} are left out.`);
+    show(note, unit !== "" && `In ${unit}. `, left_out > 0 && `The first ${lines.length} lines; ${left_out} are left out.`);
     observer = fit(place, () => plot);
-    plot = chart(place, times, lines, { height: 240, text: number });
+    plot = chart(place, times, lines, { height: 240, text });
   };
   const load = async (question: Question) => {
     running?.abort();

@@ -1,4 +1,5 @@
 // Which metrics and labels have most series and values: what the index of series and the memory of questions go to.
+import { get } from "../api";
 import { caution, h, problem, show } from "../dom";
 import { bytes, number } from "../format";
 import { promqlAddress } from "../series/promql_box";
@@ -34,10 +35,11 @@ export function cardinalityCard(): { element: HTMLElement; leave: () => void } {
   const look = async (is_of_all_time: boolean, timeout?: number) => {
     element.setAttribute("aria-busy", "true");
     try {
-      const { data, notices } = await askPrometheus<TsdbStatus>("status/tsdb", { limit: shownMax, start: is_of_all_time ? 0 : undefined, timeout }, abort.signal);
+      const [{ data, notices }, names] = await Promise.all([askPrometheus<TsdbStatus>("status/tsdb", { limit: shownMax, start: is_of_all_time ? 0 : undefined, timeout }, abort.signal),
+        get<{ count: number; count_max: number }>("/api/v1/series", { limit: 1 }, abort.signal)]);
       const { numSeries, numLabelPairs } = data.headStats;
       element.hidden &&= numSeries === 0;
-      show(element, h("h2", {}, "Cardinality", h("small", {}, `${number(numSeries)} series of Prometheus, ${number(numLabelPairs)} pairs of a label and a value, ${is_of_all_time ? "of all time" : "of the last day"}`)),
+      show(element, h("h2", {}, "Cardinality", h("small", {}, `${number(numSeries)} series of Prometheus, ${number(numLabelPairs)} pairs of a label and a value, ${is_of_all_time ? "of all time" : "of the last day"}; ${number(names.count)} names of series, at most ${number(names.count_max)}`)),
         notices.map((notice) => caution(notice, timeout !== undefined && [" ", h("button", { type: "button", onclick: () => void look(is_of_all_time) }, "Count all")])),
         h("div", { class: "two" },
           bars("Labels by what their values take", "label-bytes", data.memoryInBytesByLabelName, bytes),

@@ -6,6 +6,7 @@ import { panelView, type PanelView } from "../dashboard/panel_view";
 import { empty, field, h, problem, save, select, show } from "../dom";
 import { address, remember, route, type Page } from "../page";
 import { parametersOf, quoted } from "../sql_text";
+import { columnSuggestions } from "../sql_words";
 import type { Suggestion } from "../sql_editor";
 
 const refreshes: [string, string][] = [["0", "off"], ["5", "every 5 s"], ["30", "every 30 s"], ["300", "every 5 min"]];
@@ -20,7 +21,7 @@ export function dashboardsPage(): Page {
 
   const suggestions = (): Suggestion[] => [
     ...series.map((one) => ({ text: `series.${quoted(one.name, keywords)}`, kind: "series" })),
-    ...[...new Set(series.flatMap((one) => [...one.tags, ...one.fields].map((column) => column.name)))].map((name) => ({ text: quoted(name, keywords), kind: "of a series" })),
+    ...columnSuggestions(series, keywords),
     ...["time", "@from", "@to"].map((text) => ({ text, kind: "time" })), ...[...keywords].map((text) => ({ text, kind: "keyword" }))];
   const drawList = (name: string) => show(list, all.map((one) => h("a", { href: address("/dashboards", { name: one.name }), "aria-current": one.name === name && "true" }, h("span", {}, one.title))),
     h("button", { class: "link", onclick: () => change({ name: "", version: 1, title: "", instance: "", variables: [], panels: [] }, true) }, "New dashboard"),

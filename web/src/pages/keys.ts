@@ -8,6 +8,7 @@ import { palette, render, scaleOf } from "../heat";
 import { findTables, noTable } from "../named_table";
 import { askCallers, callerText, isWrite } from "../overview/callers";
 import { address, every, remember, route, type Page } from "../page";
+import { beforeName, befores, readBefore } from "../series/before";
 import { theme } from "../theme";
 import { clock, zoneName } from "../time";
 
@@ -17,7 +18,7 @@ const metrics: [string, string][] = [
 const windows: [string, string][] = [
   ["120", "2 minutes"], ["600", "10 minutes"], ["3600", "1 hour"], ["21600", "6 hours"], ["86400", "1 day"], ["604800", "7 days"], ["1209600", "14 days"]];
 
-const writersShown = 8;
+const narrowPixels = 300, writersShown = 8, keptSeconds = 14 * 86_400; // a map of an earlier time reaches no further back
 
 // What is looked at: a stretch of time (none: the last `window` seconds, live) and of keys.
 interface View { from?: number; to?: number; start: string; end: string }
@@ -56,37 +57,50 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
   if (Number(parameters.get("to")) > 0) view = { ...view, from: Number(parameters.get("from")), to: Number(parameters.get("to")) };
   const past: View[] = [];
   let map: HeatMap | undefined, scale = 1, cursor: [column: number, row: number] | undefined;
+  // Beside the map: the same keys so many seconds earlier; 0: nothing.
+  let before = Math.min(readBefore(parameters), keptSeconds), earlier: HeatMap | undefined;
 
-  const canvas = h("canvas", { class: "heat", tabindex: 0, role: "img", "data-heat": "" });
+  const canvas = h("canvas", { class: "heat", tabindex: 0, role: "img", "data-heat": "", "aria-label": "The map of keys and times" });
   const overlay = h("div", { class: "selection", hidden: true });
   const tip = h("div", { class: "tip", role: "status", hidden: true });
   const keyAxis = h("div", { class: "key-axis", "aria-hidden": "true" }), timeAxis = h("div", { class: "time-axis", "aria-hidden": "true" });
   const metricBox = select(metrics, metric, (value) => { metric = value; refresh(); });
   const legend = h("div", { class: "ramp" }), message = h("div"), findings = h("div"), writers = h("div"), crumbs = h("div", { class: "crumbs" });
   // Sums along the edges: of each time above, of each range of keys at the right.
+  const beforeCanvas = h("canvas", { class: "heat-before", role: "img", hidden: true }), beforeAxis = h("div", { class: "time-axis", "aria-hidden": "true", hidden: true });
+  const beforeSums = h("canvas", { class: "sums", "aria-hidden": "true", hidden: true }), times = h("p", { class: "times", "data-part": "times", hidden: true });
   const timeSums = h("canvas", { class: "sums", "aria-hidden": "true" }), keySums = h("canvas", { class: "sums", "aria-hidden": "true" });
   let pinned = false;
-  const frame = h("div", { class: "heat-frame" }, h("span"), timeSums, h("span"), keyAxis, h("div", { class: "heat-place" }, canvas, overlay, tip), keySums, h("span"), timeAxis);
+  const frame = h("div", { class: "heat-frame" }, h("span"), beforeSums, timeSums, h("span"), keyAxis, beforeCanvas, h("div", { class: "heat-place" }, canvas, overlay, tip), keySums, h("span"), beforeAxis, timeAxis);
 
-  const paint = () => {
-    if (!map) return;
-    const box = canvas.getBoundingClientRect();
+  const paintMap = (on: HTMLCanvasElement, shown: HeatMap, scale_of_it: number, column: number | undefined) => {
+    const box = on.getBoundingClientRect();
     const ratio = devicePixelRatio || 1;
-    canvas.width = Math.max(Math.round(box.width * ratio), 1);
-    canvas.height = Math.max(Math.round(box.height * ratio), 1);
-    const image = render(map, scale, brightness, theme());
+    on.width = Math.max(Math.round(box.width * ratio), 1);
+    on.height = Math.max(Math.round(box.height * ratio), 1);
+    const image = render(shown, scale_of_it, brightness, theme());
     const small = h("canvas", { width: image.width, height: image.height });
     small.getContext("2d")!.putImageData(image, 0, 0);
-    const context = canvas.getContext("2d")!;
+    const context = on.getContext("2d")!;
     context.imageSmoothingEnabled = false;
-    context.drawImage(small, 0, 0, canvas.width, canvas.height);
-    if (cursor) {
-      const [column, row] = cursor;
-      const width = canvas.width / map.columns, height = canvas.height / map.row_starts.length;
-      context.strokeStyle = theme() === "dark" ? "#fff" : "#000";
-      context.lineWidth = Math.max(ratio, 1);
-      context.strokeRect(column * width, row * height, Math.max(width, 3), Math.max(height, 3));
-    }
+    context.drawImage(small, 0, 0, on.width, on.height);
+    if (!cursor || column === undefined) return;
+    const width = on.width / shown.columns, height = on.height / shown.row_starts.length;
+    context.strokeStyle = theme() === "dark" ? "#fff" : "#000";
+    context.lineWidth = Math.max(ratio, 1);
+    context.strokeRect(column * width, cursor[1] * height, Math.max(width, 3), Math.max(height, 3));
+  };
+  // What is kept for long has longer columns, which count more: both maps are as bright for as much a second.
+  const perColumn = () => (earlier && map && !metric.startsWith("latency") ? earlier.column_seconds / map.column_seconds : 1);
+  const columnBefore = (column: number): number | undefined => {
+    if (!map || !earlier) return undefined;
+    const at = Math.floor((map.start_seconds + (column + 0.5) * map.column_seconds - before - earlier.start_seconds) / earlier.column_seconds);
+    return at >= 0 && at < earlier.columns ? at : undefined;
+  };
+  const paint = () => {
+    if (!map) return;
+    paintMap(canvas, map, scale, cursor?.[0]);
+    if (earlier) paintMap(beforeCanvas, earlier, scale * perColumn(), cursor && columnBefore(cursor[0]));
     paintSums();
     const colours = palette(theme());
     const css = Array.from({ length: 9 }, (_, i) => { const c = colours[Math.round((i * 255) / 8)]; return `rgb(${c & 255},${(c >> 8) & 255},${(c >> 16) & 255})`; });
@@ -94,14 +108,15 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
   };
 
   const paintSums = () => {
-    const rows = map!.row_starts.length, columns = map!.columns;
-    const ofTime = new Array<number>(columns).fill(0), ofKeys = new Array<number>(rows).fill(0);
-    map!.values.forEach((value, i) => { ofTime[Math.floor(i / rows)] += value; ofKeys[i % rows] += value; });
-    const bars = (sums: HTMLCanvasElement, values: number[], across: boolean) => {
+    const rows = map!.row_starts.length;
+    const ofTimes = ({ columns, values }: HeatMap) => { const sums = new Array<number>(columns).fill(0); values.forEach((value, i) => { sums[Math.floor(i / rows)] += value; }); return sums; };
+    const ofTime = ofTimes(map!), ofBefore = earlier ? ofTimes(earlier).map((sum) => sum / perColumn()) : [], ofKeys = new Array<number>(rows).fill(0);
+    map!.values.forEach((value, i) => { ofKeys[i % rows] += value; });
+    const bars = (sums: HTMLCanvasElement, values: number[], across: boolean, most = Math.max(...values, 1e-9)) => {
       const ratio = devicePixelRatio || 1, box = sums.getBoundingClientRect();
       sums.width = Math.max(Math.round(box.width * ratio), 1);
       sums.height = Math.max(Math.round(box.height * ratio), 1);
-      const context = sums.getContext("2d")!, most = Math.max(...values, 1e-9);
+      const context = sums.getContext("2d")!;
       context.fillStyle = colour("--line-1");
       values.forEach((value, i) => {
         const begin = i / values.length, size = 1 / values.length;
@@ -111,15 +126,17 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
     };
     // Latencies do not add up.
     const has_sums = !metric.startsWith("latency");
-    for (const sums of [timeSums, keySums]) sums.style.visibility = has_sums ? "" : "hidden";
+    for (const sums of [timeSums, keySums, beforeSums]) sums.style.visibility = has_sums ? "" : "hidden";
     if (!has_sums) return;
-    bars(timeSums, ofTime, true);
+    const most = Math.max(...ofTime, ...ofBefore, 1e-9);
+    bars(timeSums, ofTime, true, most);
+    if (earlier) bars(beforeSums, ofBefore, true, most);
     bars(keySums, ofKeys, false);
   };
 
   const axes = () => {
     if (!map) return;
-    const rows = map.row_starts.length, span = map.columns * map.column_seconds;
+    const rows = map.row_starts.length;
     const labels = Math.min(14, rows);
     // What all labels begin with is said once.
     const starts = Array.from({ length: labels }, (_, i) => Math.floor((i * rows) / labels)), texts = starts.map((row) => map!.row_starts[row]).filter((text) => text);
@@ -130,8 +147,13 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
     }));
     keyAxis.classList.toggle("has-common", common !== "");
     const parts = Math.min(Math.max(Math.floor(canvas.clientWidth / 130), 1), 6);
-    show(timeAxis, Array.from({ length: parts + 1 }, (_, i) => h("span", { style: `left:${(100 * i) / parts}%` },
-      `${clock(map!.start_seconds + (span * i) / parts, span)}${i === parts ? ` ${zoneName(map!.start_seconds)}` : ""}`)));
+    const ticks = ({ start_seconds, columns, column_seconds }: HeatMap) => Array.from({ length: earlier && parts === 1 ? 1 : parts + 1 }, (_, i) => h("span", { style: `left:${(100 * i) / parts}%` },
+      `${clock(start_seconds + (columns * column_seconds * i) / parts, columns * column_seconds)}${i === parts ? ` ${zoneName(start_seconds)}` : ""}`));
+    show(timeAxis, ticks(map));
+    if (earlier) show(beforeAxis, ticks(earlier));
+    const stretch = (shown: HeatMap) => `${clock(shown.start_seconds)} to ${clock(shown.start_seconds + shown.columns * shown.column_seconds)}`;
+    if (earlier) show(times, h("span", {}, h("strong", {}, "Left: "), `${beforeName(before)}, ${stretch(earlier)}`), h("span", {}, h("strong", {}, "Right: "), stretch(map)));
+    beforeCanvas.setAttribute("aria-label", `${metric} of the same keys ${beforeName(before)}; the box at the cursor of the other map tells both.`);
     canvas.setAttribute("aria-label", `${metric} of ${table.split("/").pop()}: ${rows} ranges of keys by ${map.columns} times. Arrows move from cell to cell, the blank offers its rows, Enter zooms in, Escape zooms out.`);
   };
 
@@ -154,10 +176,15 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
     const to = view.to ?? now, from = view.from ?? to - Number(seconds);
     try {
       const box = canvas.getBoundingClientRect();
-      const answer = await get<HeatMap>(tablePath(table, "/heatmap"), { metric, from, to, start_key: view.start, end_key: view.end,
+      const is_compared = before > 0 && metric !== "size";
+      const answer = await get<HeatMap>(tablePath(table, "/heatmap"), { metric, from, to, start_key: view.start, end_key: view.end, before: is_compared ? before : undefined,
         columns: Math.min(Math.max(Math.floor(box.width), 100), 1000), rows: Math.min(Math.max(Math.floor(box.height), 100), 1000) }, signal);
       map = answer;
-      scale = scaleOf(answer);
+      earlier = answer.before && { ...answer, ...answer.before };
+      for (const one of [beforeCanvas, beforeAxis, beforeSums, times]) one.hidden = !earlier;
+      frame.classList.toggle("compared", earlier !== undefined);
+      scale = earlier ? Math.max(scaleOf(answer), scaleOf(earlier) / perColumn()) : scaleOf(answer);
+      if (earlier) beforeCanvas.dataset.total = String(earlier.values.reduce((sum, value) => sum + value, 0));
       canvas.dataset.columns = String(answer.columns);
       canvas.dataset.rows = String(answer.row_starts.length);
       canvas.dataset.total = String(answer.values.reduce((sum, value) => sum + value, 0));
@@ -197,23 +224,29 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
       show(writers, h("p", { class: "muted" }, error instanceof Error ? error.message : String(error)));
     }
   };
-  const store = (how: "step" | "replace") => remember("/keys", { table, metric, window: seconds, from: view.from, to: view.to, start: view.start, end: view.end }, how);
+  const store = (how: "step" | "replace") => remember("/keys", { table, metric, window: seconds, from: view.from, to: view.to, start: view.start, end: view.end, before: before || undefined }, how);
   const refresh = (how: "step" | "replace" = "step") => { store(how); trail(); void load(); void loadFindings(); void loadWriters(); };
   const look = (next: View) => { past.push(view); view = next; cursor = undefined; pinned = false; tip.hidden = true; refresh(); };
   const back = () => { view = past.pop() ?? { start: "", end: "" }; cursor = undefined; pinned = false; tip.hidden = true; refresh(); };
 
-  const cellAt = (event: MouseEvent): [number, number] | undefined => {
+  const cellAt = (event: MouseEvent, on = canvas): [number, number] | undefined => {
     if (!map) return undefined;
-    const box = canvas.getBoundingClientRect();
+    const box = on.getBoundingClientRect();
     const clamp = (value: number, end: number) => Math.min(Math.max(Math.floor(value), 0), end - 1);
     return [clamp(((event.clientX - box.left) / box.width) * map.columns, map.columns), clamp(((event.clientY - box.top) / box.height) * map.row_starts.length, map.row_starts.length)];
   };
   const endOf = (row: number) => (map && row + 1 < map.row_starts.length ? map.row_starts[row + 1] : map?.keys_end ?? "");
+  const tellBefore = (column: number, row: number): HTMLElement => {
+    const at = columnBefore(column);
+    return h("div", { class: "before" }, at === undefined ? `${beforeName(before)}: not kept` : [h("strong", {}, metricText(metric, earlier!.values[at * earlier!.row_starts.length + row])),
+      ` ${beforeName(before)}, ${clock(earlier!.start_seconds + at * earlier!.column_seconds)}, ${duration(earlier!.column_seconds)}`]);
+  };
   const tell = ([column, row]: [number, number]) => {
     if (!map) return;
     const value = map.values[column * map.row_starts.length + row], at = map.start_seconds + column * map.column_seconds;
     show(tip, h("strong", {}, metricText(metric, value)), ` ${metrics.find(([name]) => name === metric)?.[1] ?? metric}`,
       h("div", {}, metric === "size" ? "now, about" : `${clock(at)}, ${duration(map.column_seconds)}`),
+      earlier && tellBefore(column, row),
       h("div", {}, "from ", h("code", {}, map.row_starts[row] || "the first key")), h("div", {}, "to ", h("code", {}, endOf(row) || "the last key")),
       h("div", { class: "muted" }, map.row_keys[row] === 0 ? "no keys in use seen" : `about ${number(map.row_keys[row])} keys in use`),
       pinned && h("div", { class: "ways" }, h("a", { href: address("/tables", { table, start: map.row_starts[row], end: endOf(row) }) }, "Rows of this range"),
@@ -222,8 +255,10 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
     const place = canvas.getBoundingClientRect();
     const x = ((column + 0.5) / map.columns) * place.width, y = ((row + 0.5) / map.row_starts.length) * place.height;
     tip.hidden = false;
-    tip.style.left = x > place.width / 2 ? "" : `${x + 16}px`;
-    tip.style.right = x > place.width / 2 ? `${place.width - x + 16}px` : "";
+    // Beside another map there may be no room at either side of the cell.
+    const is_narrow = place.width < narrowPixels, is_right = is_narrow || x > place.width / 2;
+    tip.style.left = is_right ? "" : `${x + 16}px`;
+    tip.style.right = is_right ? `${is_narrow ? 0 : place.width - x + 16}px` : "";
     tip.style.top = y > place.height / 2 ? "" : `${y + 8}px`;
     tip.style.bottom = y > place.height / 2 ? `${place.height - y + 8}px` : "";
   };
@@ -237,7 +272,8 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
   // A click, or the blank, keeps the tip where it is, with what can be done with its cell.
   const pin = (cell: [number, number]) => { pinned = true; cursor = cell; paint(); tell(cell); };
   canvas.addEventListener("mousemove", (event) => { const cell = cellAt(event); if (cell && !pinned) tell(cell); });
-  canvas.addEventListener("mouseleave", () => { if (!pinned) tip.hidden = true; });
+  beforeCanvas.addEventListener("mousemove", (event) => { const cell = cellAt(event, beforeCanvas); if (cell && !pinned) tell(cell); });
+  for (const one of [canvas, beforeCanvas]) one.addEventListener("mouseleave", () => { if (!pinned) tip.hidden = true; });
   canvas.addEventListener("dblclick", back);
   canvas.addEventListener("mousedown", (down) => {
     const from = cellAt(down);
@@ -286,7 +322,7 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
     }
     event.preventDefault();
   });
-  const resized = new ResizeObserver(() => paint());
+  const resized = new ResizeObserver(() => { paint(); axes(); });
   resized.observe(canvas);
   const themed = () => paint();
   addEventListener("themechange", themed);
@@ -295,17 +331,21 @@ function visualizer(tables: Table[], chosen: Table, parameters: URLSearchParams,
   leaving.push(every(5000, async () => { if (live && view.to === undefined) await Promise.all([loadFindings(), loadWriters()]); }));
   queueMicrotask(() => refresh("replace"));
 
+  const choices = befores.filter(([value]) => value <= keptSeconds);
+  if (before > 0 && !choices.some(([value]) => value === before)) choices.push([before, beforeName(before)]);
   const brightnessControl = h("input", { type: "range", min: 0, max: 1, step: 0.05, value: brightness, oninput: (event: Event) => { brightness = Number((event.target as HTMLInputElement).value); paint(); } });
   return h("div", { class: "keys" },
     h("div", { class: "controls" },
       field("Table", select(tables.map((one) => [one.name, has_instances ? `${one.id} in ${one.instance.split("/").filter((_, part) => part % 2 === 1).join("/")}` : one.id]), table, (value) => { table = value; past.length = 0; view = { start: "", end: "" }; refresh(); })),
       field("Metric", metricBox),
       field("Time", select(windows, seconds, (value) => { seconds = value; view = { ...view, from: undefined, to: undefined }; refresh(); })),
+      field("Compare with", select([["", "nothing"], ...choices.map(([value, name]): [string, string] => [String(value), name])], before > 0 ? String(before) : "", (value) => { before = Number(value); refresh(); }),
+        "Draws the same keys of an earlier time at the left; sizes are known of now alone"),
       field("Brightness", brightnessControl),
       h("label", { class: "toggle" }, h("input", { type: "checkbox", checked: live, onchange: (event: Event) => { live = (event.target as HTMLInputElement).checked; } }), "live"),
       h("button", { onclick: () => canvas.toBlob((blob) => blob && save(`${table.split("/").pop()}-${metric}.png`, blob)) }, "PNG"),
       legend),
-    crumbs, message,
+    crumbs, message, times,
     h("div", { class: "keys-split" }, h("section", { class: "card heat-card" }, frame),
       h("div", { class: "side" }, h("section", { class: "card" }, h("h2", {}, "Findings"), findings),
         h("section", { class: "card", "data-part": "writers" }, h("h2", {}, "Who writes it", h("small", {}, "of the last ten minutes")), writers))));

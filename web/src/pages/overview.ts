@@ -127,6 +127,7 @@ function usedSince(before: Sample | undefined, now: Sample): number | undefined 
   return (now.cpu_seconds - before.cpu_seconds) / Math.max((now.at_ms - before.at_ms) / 1000, 0.1);
 }
 
+const isOfThisMachine = (address: string): boolean => /^(127\.\d+\.\d+\.\d+|localhost|\[?::1\]?):\d+$/.test(address);
 const windowSeconds = 300, findingSeconds = 600;
 
 // One line: how the server is, and which one it is.
@@ -137,6 +138,7 @@ function healthLine(overview: Overview): (HTMLElement | string)[] {
     h("strong", { class: level }, h("i", { "aria-hidden": "true" }), words),
     ...(reasons.length > 1 ? [h("details", {}, h("summary", {}, `${reasons.length - 1} more`), h("ul", {}, reasons.slice(1).map((one) => h("li", {}, one))))] : []),
     h("span", { class: "muted" }, [`version ${overview.version}`, `gRPC ${overview.grpc_address}`, `data in ${overview.data_dir}`,
+      isOfThisMachine(overview.grpc_address) ? "only this machine reaches it" : "other machines reach it", `memory ${bytes(overview.memory_bytes)}`,
       overview.durability === "os" ? "durability os: a power cut may lose the last seconds" : "every write is on disk before it is acknowledged"].join(" · ")),
   ];
 }

@@ -7,7 +7,7 @@ import { newestCard } from "../series/newest";
 import { byName, furtherPages, sideList, type Item } from "../side_list";
 import { explorer } from "../series/explorer";
 import { promqlAddress, promqlBox } from "../series/promql_box";
-import { textTable } from "../series/text_table";
+import { textCard, textTable } from "../series/text_table";
 
 const itemOf = (one: Series): Item => ({
   name: one.name, text: one.name, note: one.is_declared ? "declared" : "open", group: "", href: address("/series", { name: one.name }), title: one.name, size: 0,
@@ -38,7 +38,8 @@ export function seriesPage(): Page {
     try {
       const one = await get<Series>(seriesPath(name), {}, abort.signal);
       const has_numbers = one.fields.some((field) => field.type !== "string");
-      show(detail, has_numbers ? explorer(one, parameters, abort.signal, leaving) : textTable(one, abort.signal), one.tags.length > 0 && newestCard(one, abort.signal), declaration(one));
+      const has_texts = one.fields.some((field) => field.type === "string");
+      show(detail, has_numbers ? explorer(one, parameters, abort.signal, leaving) : textTable(one, abort.signal), has_numbers && has_texts && textCard(one, abort.signal), one.tags.length > 0 && newestCard(one, abort.signal), declaration(one));
     } catch (error) {
       if (!(error instanceof Refusal) || error.http_code !== 404) throw error;
       show(detail, h("div", { class: "problem", role: "alert" }, h("strong", {}, "No series "), h("code", {}, name), ". The nearest names are ",

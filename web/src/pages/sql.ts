@@ -3,13 +3,14 @@ import type uPlot from "uplot";
 import { fetchHere, get, instanceOfSeries, type Series, type Table, type View } from "../api";
 import { chart, fit } from "../chart";
 import { empty, field, h, problem, save, select, show } from "../dom";
-import { bytes, micros, number } from "../format";
-import { cellText, grid, type Grid } from "../grid";
+import { bytes, micros } from "../format";
+import { cellText, grid, typeText, type Grid } from "../grid";
 import { address, remember, route, type Page } from "../page";
 import { clock } from "../time";
 import { canBeDrawn, drawing } from "../sql_chart";
 import { editor, type Suggestion } from "../sql_editor";
 import { ask, type Cell, type Column, type Question, type Stats } from "../sql_stream";
+import { columnSuggestions } from "../sql_words";
 import { parametersOf, placeOf, quoted } from "../sql_text";
 
 interface Words { dialect: string; keywords: string[]; functions: { name: string; signatures: string[]; meaning: string }[] }
@@ -78,12 +79,11 @@ export function sqlPage(): Page {
     const here = ofInstance();
     const families = new Set(here.flatMap((table) => table.families.map((one) => one.name)));
     const series = instance === instanceOfSeries ? allSeries : [];
-    const columns = new Set(series.flatMap((one) => [...one.tags, ...one.fields].map((column) => column.name)));
     return [
       ...here.map((table) => ({ text: quoted(table.id, keywords), kind: "table" })),
       ...views.filter((view) => view.instance === instance).map((view) => ({ text: quoted(view.id, keywords), kind: `${view.kind} view`, hint: view.query })),
       ...series.map((one) => ({ text: `series.${quoted(one.name, keywords)}`, kind: "series" })),
-      ...[...columns].map((name) => ({ text: quoted(name, keywords), kind: "of a series" })),
+      ...columnSuggestions(series, keywords),
       ...[...families].map((name) => ({ text: quoted(name, keywords), kind: "family" })),
       ...["_key", "_timestamp"].map((text) => ({ text, kind: "column" })),
       ...words.keywords.map((text) => ({ text, kind: "keyword" })),
@@ -240,7 +240,7 @@ function resultView(columns: Column[], rows: Cell[][], question: () => Question,
     const cell = rows[row][column];
     const text = typeof cell === "object" && cell !== null ? JSON.stringify(cell, null, 2) : cellText(cell);
     value.hidden = false;
-    show(value, h("h2", {}, columns[column].name, h("small", {}, `${columns[column].type}, row ${row + 1}`)), h("pre", { tabindex: 0 }, indented(text)),
+    show(value, h("h2", {}, columns[column].name, h("small", {}, `${typeText(columns[column])}, row ${row + 1}`)), h("pre", { tabindex: 0 }, indented(text)),
       h("div", { class: "group" }, h("button", { onclick: () => void navigator.clipboard?.writeText(text) }, "Copy"),
         h("button", { onclick: () => { value.hidden = true; } }, "Close")));
   };
@@ -253,11 +253,12 @@ function resultView(columns: Column[], rows: Cell[][], question: () => Question,
   const draw = () => {
     plot?.destroy();
     plot = undefined;
-    const { times, lines, left_out } = drawing(columns, rows);
+    const { times, lines, left_out, unit, text } = drawing(columns, rows);
+    place.dataset.unit = unit;
     place.dataset.points = String(times.length);
     place.dataset.lines = String(lines.length);
-    show(note, left_out > 0 && `The first ${lines.length} lines; ${left_out} are left out.`);
-    if (times.length > 0) plot = chart(place, times, lines, { height: 400, text: number });
+    show(note, unit !== "" && `In ${unit}. `, left_out > 0 && `The first ${lines.length} lines; ${left_out} are left out.`);
+    if (times.length > 0) plot = chart(place, times, lines, { height: 400, text });
     else show(place, empty("Nothing to draw", "No row has both a time and a number."));
   };
   const shown = (which: Preferred["which"]) => {

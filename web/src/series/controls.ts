@@ -1,7 +1,8 @@
 // The controls of a question to a series: fields, values, groups, buckets, time, filter.
 import type { Series } from "../api";
-import { field, h, select, show } from "../dom";
+import { field, h, optionsOf, select } from "../dom";
 import { clock, inputSeconds, inputText, zoneName } from "../time";
+import { beforeControl } from "./before";
 import type { View } from "./ends";
 import { filter } from "./filter";
 import { aggregates, changes, fills, lasts, steps, type Question } from "./question";
@@ -11,6 +12,7 @@ export interface Acts {
   asked: () => void; // the form was sent
   look: (view: View | undefined, last?: number) => void;
   refresh: (seconds: number) => void; // 0: no more
+  shown: () => View | undefined; // what is shown now; undefined: nothing is known of it
 }
 
 const refreshes: [string, string][] = [["0", "off"], ["5", "every 5 s"], ["30", "every 30 s"]];
@@ -28,17 +30,20 @@ export function controls(series: Series, numeric: string[], question: Question, 
   const window_ = h("input", { type: "text", name: "window", value: question.window, placeholder: "5,10", class: "short" });
   const from = h("input", { type: "datetime-local", name: "from", step: 1 }), to = h("input", { type: "datetime-local", name: "to", step: 1 });
   const range = h("div", { class: "group", hidden: true }, field(`From (${zoneName()})`, from), field(`To (${zoneName()})`, to));
-  const time = h("span");
+  const time = select([], "", (next) => {
+    if (next === "range") { range.hidden = false; from.focus(); }
+    else acts.look(undefined, next ? Number(next) : undefined);
+  });
+  const timeField = field("Time", time);
+  const before = beforeControl(() => question.before, acts.shown, (seconds) => { question.before = seconds; acts.changed(); });
   const tellTime = () => {
     const value = question.last ? String(question.last) : question.view ? "range" : "";
     const known = lasts.some(([seconds]) => seconds === question.last);
-    const title = question.view && !question.last ? `${clock(question.view.from)} to ${clock(question.view.to)}` : "";
-    const choice = field("Time", select([["", "everything"], ...lasts.map(([seconds, name]): [string, string] => [String(seconds), name]),
-      ...(question.last && !known ? [[value, `last ${question.last} s`] as [string, string]] : []), ["range", "from … to …"]], value, (next) => {
-      if (next === "range") { range.hidden = false; from.focus(); }
-      else acts.look(undefined, next ? Number(next) : undefined);
-    }), title);
-    show(time, choice);
+    timeField.title = question.view && !question.last ? `${clock(question.view.from)} to ${clock(question.view.to)}` : "";
+    // The box itself stays, so that it keeps the focus.
+    time.replaceChildren(...optionsOf([["", "everything"], ...lasts.map(([seconds, name]): [string, string] => [String(seconds), name]),
+      ...(question.last && !known ? [[value, `last ${question.last} s`] as [string, string]] : []), ["range", "from … to …"]], value));
+    before.tell();
     range.hidden = value !== "range";
     if (question.view && !question.last) {
       from.value = inputText(Math.floor(question.view.from));
@@ -65,7 +70,7 @@ export function controls(series: Series, numeric: string[], question: Question, 
     field("Change", choose(changes, question.change, (value) => { question.change = value; }), "A counter is read by its rate or its increase"),
     series.tags.length > 0 && checks("Group by", series.tags.map((tag) => tag.name), question.group, acts.changed),
     field("Bucket", choose([["", "auto"], ...steps.map(([, name]): [string, string] => [name, name])], question.every, (value) => { question.every = value; })),
-    time, range, field("Refresh", select(refreshes, "0", (value) => acts.refresh(Number(value)))),
+    timeField, range, before.element, field("Refresh", select(refreshes, "0", (value) => acts.refresh(Number(value)))),
     where.element, h("button", { class: "primary", type: "submit" }, "Run"),
     h("details", { class: "more", open: question.fill !== "" || question.window !== "" || question.top !== "" || question.panels !== "" }, h("summary", {}, "Gaps, moving windows, panels, top lines"),
       h("div", { class: "controls" }, field("Gaps", choose(fills, question.fill, (value) => { question.fill = value; })),

@@ -1,16 +1,18 @@
 // The questions that are asked of a series by hand, and their answers as a chart.
 import type uPlot from "uplot";
-import { fetchHere, get, questionMs, seriesPath, url, type QueryAnswer, type Series } from "../api";
-import { chart, lineColour, withGaps, type Line } from "../chart";
+import { fetchHere, get, questionMs, seriesPath, url, type QueryAnswer, type QueryStats, type Series } from "../api";
+import { chart, lineColour, withGaps } from "../chart";
 import { caution, empty, h, problem, save, show } from "../dom";
-import { bytes, number, unitText } from "../format";
+import { bytes, micros, number, unitText } from "../format";
+import { grid, type Grid } from "../grid";
 import { every, remember } from "../page";
-import { clock } from "../time";
+import { clock, zoneName } from "../time";
 import { copyText } from "../value_panel";
+import { drawnLines, earlierThan, placesOf, shiftOf, timesNote } from "./before";
 import { controls } from "./controls";
 import { findEnds, firstSeriesMax, type Found, type View } from "./ends";
 import { legend } from "./legend";
-import { linesOf, type PointsLine } from "./lines";
+import { linesOf, type Earlier, type PointsLine } from "./lines";
 import { addressOf, commandOf, curlOf, parametersOf, readQuestion, steps } from "./question";
 
 const csvRowsMax = 1_000_000;
@@ -22,16 +24,17 @@ export function explorer(series: Series, parameters: URLSearchParams, signal: Ab
   const question = readQuestion(parameters, numeric, series.tags.map((tag) => tag.name));
   let found: Found | undefined, all = false;
   const place = h("div", { class: "chart tall", "data-chart": "series" }), lines_place = h("div");
-  const status = h("p", { class: "muted", "aria-live": "polite" }), notes = h("div", { "data-part": "notes" }), cut = h("span", { class: "muted", role: "status" });
+  const times_place = h("div"), status = h("p", { class: "muted", "aria-live": "polite" }), notes = h("div", { "data-part": "notes" }), cut = h("span", { class: "muted", role: "status" });
   const past: (View | undefined)[] = [];
-  let panels: Panel[] = [];
+  let panels: Panel[] = [], table: Grid | undefined, answered: QueryAnswer | undefined;
+  const table_place = h("div", { "data-part": "table", hidden: true });
   let running = new AbortController();
   signal.addEventListener("abort", () => running.abort());
 
   // As many buckets as there are pairs of pixels.
   const step = (): [number, string] => {
     if (question.every) return steps.find(([, name]) => name === question.every) ?? steps[0];
-    const width = Math.max(place.clientWidth, 300) / 2;
+    const width = Math.max(place.clientWidth || table_place.clientWidth, 300) / 2;
     const { from, to } = (question.view ?? found?.extent)!, span = to - from;
     return steps.find(([seconds]) => span / seconds <= width) ?? steps.at(-1)!;
   };
@@ -42,33 +45,66 @@ export function explorer(series: Series, parameters: URLSearchParams, signal: Ab
   // Few series are all named, so that the whole table need not be read; who asks again has them counted again.
   const few = () => (isUnfiltered() && found && found.series <= firstSeriesMax ? found.first : undefined);
   // Everything has no ends: those that were found are of some series.
-  const query = () => parametersOf(question, first() ?? few() ?? question.where, step()[1]);
+  const query = (view = question.view) => parametersOf({ ...question, view }, first() ?? few() ?? question.where, step()[1]);
+  const shown = () => question.view ?? found?.extent;
+  const shift = () => shiftOf(question.before, step()[0]);
+  // The question, and where it is compared the same of the earlier time.
+  const queries = () => [query(), ...(question.before > 0 && shown() ? [query(earlierThan(shown()!, shift()))] : [])];
 
-  const drawNotes = (answer: QueryAnswer, drawn: number, lines: number) => {
+  const drawNotes = (answer: QueryAnswer, drawn: number, lines: number, earlier: Earlier | Error | undefined) => {
     const count = found?.has_more ? `more than ${number(found.series)}` : number(found?.series ?? 0);
     show(notes,
       first() && caution(h("strong", {}, `The chart shows ${firstSeriesMax} of ${count} series, `), "those with the newest points. Name others in the filter, or ",
         h("button", { type: "button", onclick: () => { all = true; void run("step"); } }, "ask for all")),
       lines > drawn && caution(h("strong", {}, `The chart shows ${drawn} of ${number(lines)} lines, `), "those with the largest values. Name others in the filter, or ask for the top lines."),
-      answer.is_truncated && caution(h("strong", {}, `The answer was cut off after ${answer.rows.length.toLocaleString("en")} rows. `), "Choose less time, a longer bucket or fewer lines."));
+      answer.is_truncated && caution(h("strong", {}, `The answer was cut off after ${answer.rows.length.toLocaleString("en")} rows. `), "Choose less time, a longer bucket or fewer lines."),
+      earlier instanceof Error && caution(h("strong", {}, "The earlier time could not be read: "), earlier.message),
+      earlier && !(earlier instanceof Error) && (earlier.answer.rows.length === 0
+        ? caution(h("strong", {}, "There are no points of the earlier time: "), "nothing was measured then, or the filter lets nothing through.")
+        : earlier.answer.is_truncated && caution(h("strong", {}, `The answer for the earlier time was cut off after ${earlier.answer.rows.length.toLocaleString("en")} rows. `), "Choose less time, a longer bucket or fewer lines.")));
   };
 
-  const draw = (answer: QueryAnswer) => {
-    const { times, lines, all: count } = linesOf(answer);
+  // The answer's rows as they are, where somebody wants to read them.
+  const drawTable = () => {
+    const is_table = question.as === "table";
+    for (const one of [place, lines_place, times_place]) one.hidden = is_table;
+    table_place.hidden = !is_table;
+    chart_tab.setAttribute("aria-pressed", String(!is_table));
+    table_tab.setAttribute("aria-pressed", String(is_table));
+    table?.leave();
+    table = undefined;
+    if (!is_table || !answered) return show(table_place);
+    const { columns, rows } = answered, time = columns.findIndex((column) => column.kind === "time");
+    table = grid(columns.map((column) => ({ name: column.kind === "time" ? `${column.name} (${zoneName()})` : column.name, type: column.kind === "number" ? "FLOAT64" : column.kind.toUpperCase(), unit: column.unit })),
+      rows.map((row) => row.map((value, at) => (at === time ? clock(Date.parse(String(value)) / 1000) : value))), () => undefined);
+    show(table_place, rows.length === 0 ? empty("No points here", "Nothing was measured in this time, or the filter lets nothing through.") : table.element);
+  };
+  const showAs = (as: "chart" | "table") => { question.as = as; remember("/series", addressOf(series.name, question), "step"); drawTable(); };
+  const chart_tab = h("button", { type: "button", "aria-pressed": "true", onclick: () => showAs("chart") }, "Chart");
+  const table_tab = h("button", { type: "button", "aria-pressed": "false", title: "The rows of the time that is shown", onclick: () => showAs("table") }, "Table");
+
+  const draw = (answer: QueryAnswer, told: Earlier | Error | undefined, took_ms: number) => {
+    answered = answer;
+    drawTable();
+    const earlier = told instanceof Error ? undefined : told;
+    const { times, before, lines, all: count } = linesOf(answer, earlier);
     place.dataset.points = String(times.length);
     place.dataset.lines = String(lines.length);
+    place.dataset.before = String(before.length);
     panels.forEach((panel) => panel.plot.destroy());
     panels = [];
-    drawNotes(answer, lines.length, count);
-    const cost = `${number(answer.stats.rows_read)} rows, ${number(answer.stats.cells_read)} cells and ${bytes(answer.stats.value_bytes_read)} were read${answer.stats.is_full_scan ? ", the whole table" : ""}.`;
-    if (times.length === 0) {
+    drawNotes(answer, lines.length, count, told);
+    show(times_place, earlier && timesNote(shown()!, earlier.shift));
+    const cost = costText([answer.stats, ...(earlier ? [earlier.answer.stats] : [])], took_ms);
+    if (times.length === 0 && before.length === 0) {
       show(place, empty("No points here", "Nothing was measured in this time, or the filter lets nothing through."));
       show(lines_place);
       show(status, `No points. ${cost}`);
       return;
     }
-    const dense = withGaps(times, step()[0]);
-    place.dataset.gaps = String(dense.length - times.length);
+    const now_times = withGaps(times, step()[0]), before_times = withGaps(before, step()[0]);
+    const has_now = new Set(now_times), has_before = new Set(before_times), dense = [...new Set([...now_times, ...before_times])].sort((a, b) => a - b);
+    place.dataset.gaps = String(now_times.length - times.length);
     // A panel for each unit; a field without one has a panel of its own, as nobody knows whether it can be compared with another.
     const panelOf = (line: PointsLine) => (question.panels === "one" ? "" : question.panels === "" && line.unit ? `[${line.unit}]` : line.column);
     const keys = [...new Set(lines.map(panelOf))];
@@ -83,14 +119,15 @@ export function explorer(series: Series, parameters: URLSearchParams, signal: Ab
     show(place, keys.map((key, at) => [(keys.length > 1 || unitOf(key)) && h("h3", {}, titleOf(key, unitOf(key))), places[at]]));
     panels = keys.map((key, at) => {
       const own = lines.filter((line) => panelOf(line) === key);
-      return { lines: own, plot: chart(places[at], dense, own.map((line): Line => ({ label: line.label, colour: colours[lines.indexOf(line)], values: dense.map((time) => line.points.get(time) ?? null) })),
-        { height: keys.length > 1 ? 200 : 340, text: unitText(unitOf(key)), zoom, reset, shown: question.view ?? around(times, step()[0]), legend: false, tip: true, sync: `series ${series.name}` }) };
+      return { lines: own, plot: chart(places[at], dense, drawnLines(own, own.map((line) => colours[lines.indexOf(line)]), dense, has_now, has_before),
+        { height: keys.length > 1 ? 200 : 340, text: unitText(unitOf(key)), zoom, reset, shown: question.view ?? around(dense, step()[0]), legend: false, tip: true, sync: `series ${series.name}`, shift: earlier?.shift }) };
     });
     show(lines_place, legend(lines, colours, (line, value) => unitText(line.unit)(value), (index, is_shown) => {
       const panel = panels.find((one) => one.lines.includes(lines[index]));
-      panel?.plot.setSeries(panel.lines.indexOf(lines[index]) + 1, { show: is_shown });
+      if (panel) for (const at of placesOf(lines[index], panel.lines.indexOf(lines[index]))) panel.plot.setSeries(at, { show: is_shown });
     }));
-    show(status, `${times.length === 1 ? "1 bucket" : `${number(times.length)} buckets`} of ${step()[1]} from ${clock(times[0])} to ${clock(times.at(-1)!)}. ${cost}`);
+    const bucketsOf = (some: number[]) => (some.length === 1 ? "1 bucket" : `${number(some.length)} buckets`);
+    show(status, `${times.length === 0 ? "No points now" : `${bucketsOf(times)} of ${step()[1]} from ${clock(times[0])} to ${clock(times.at(-1)!)}`}${before.length > 0 ? `, ${bucketsOf(before)} before` : ""}. ${cost}`);
   };
 
   const run = async (how: How = "replace") => {
@@ -109,9 +146,16 @@ export function explorer(series: Series, parameters: URLSearchParams, signal: Ab
       if (question.last) question.view = { from: Date.now() / 1000 - question.last, to: Date.now() / 1000 };
       remember("/series", addressOf(series.name, question), how);
       form.tellTime();
-      draw(await get<QueryAnswer>(seriesPath(series.name, "/query"), query(), mine.signal, questionMs));
+      const began = performance.now(), [now, before] = queries(), moved = shift(), ask = (one: typeof now) => get<QueryAnswer>(seriesPath(series.name, "/query"), one, mine.signal, questionMs);
+      // Without the earlier time, the one that is shown is drawn all the same.
+      const [answer, earlier] = await Promise.all([ask(now), before && ask(before).then((one): Earlier => ({ answer: one, shift: moved }), (error: unknown) => (error instanceof Error ? error : new Error(String(error))))]);
+      if (!mine.signal.aborted) draw(answer, earlier, performance.now() - began);
     } catch (error) {
-      if (!mine.signal.aborted) show(place, problem(error));
+      if (mine.signal.aborted) return;
+      answered = undefined;
+      drawTable();
+      place.hidden = false;
+      show(place, problem(error));
     } finally {
       if (mine === running) place.removeAttribute("aria-busy");
     }
@@ -124,13 +168,12 @@ export function explorer(series: Series, parameters: URLSearchParams, signal: Ab
   };
   const zoom = (from: number, to: number) => look({ from, to: Math.max(to, from + 2) });
   const reset = () => { question.view = past.pop(); question.last = undefined; void run("step"); };
-  const now = () => question.view ?? found?.extent;
   const move = (part: number) => {
-    const view = now();
+    const view = shown();
     if (view) look({ from: view.from + part * (view.to - view.from), to: view.to + part * (view.to - view.from) });
   };
   const scale = (by: number) => {
-    const view = now();
+    const view = shown();
     if (!view) return;
     const middle = (view.from + view.to) / 2, half = ((view.to - view.from) * by) / 2;
     look({ from: middle - half, to: middle + half });
@@ -140,7 +183,7 @@ export function explorer(series: Series, parameters: URLSearchParams, signal: Ab
     stopRefresh();
     stopRefresh = seconds > 0 ? every(seconds * 1000, () => run("replace")) : () => {};
   };
-  const form = controls(series, numeric, question, { changed: () => void run("step"), asked: () => { found = undefined; void run("step"); }, look, refresh });
+  const form = controls(series, numeric, question, { changed: () => void run("step"), asked: () => { found = undefined; void run("step"); }, look, refresh, shown });
 
   place.tabIndex = 0;
   place.setAttribute("role", "img");
@@ -156,7 +199,7 @@ export function explorer(series: Series, parameters: URLSearchParams, signal: Ab
     if (width > 0 && plot.width !== width) plot.setSize({ width, height: plot.height });
   }));
   observer.observe(place);
-  leaving.push(() => observer.disconnect(), () => panels.forEach(({ plot }) => plot.destroy()), () => stopRefresh());
+  leaving.push(() => observer.disconnect(), () => panels.forEach(({ plot }) => plot.destroy()), () => table?.leave(), () => stopRefresh());
 
   // The server gives no more rows than that; whoever saves them is told when there are more.
   const csv = async () => {
@@ -177,17 +220,24 @@ export function explorer(series: Series, parameters: URLSearchParams, signal: Ab
     onclick: () => void copyText(text()).then(() => show(cut, `Copied as ${name}`), () => show(cut, "The browser gave no clipboard")) }, name);
   queueMicrotask(() => void run());
   return h("section", { class: "card" },
-    h("h2", {}, series.name), form.element, notes, place,
+    h("h2", {}, series.name), form.element, notes, place, table_place,
     h("div", { class: "controls below" },
+      h("div", { class: "group", role: "group", "aria-label": "Shown as" }, chart_tab, table_tab),
       h("div", { class: "group" },
         h("button", { title: "Earlier", "aria-label": "Earlier", onclick: () => move(-0.5) }, "←"), h("button", { title: "Zoom in", "aria-label": "Zoom in", onclick: () => scale(0.5) }, "+"),
         h("button", { title: "Zoom out", "aria-label": "Zoom out", onclick: () => scale(2) }, "−"), h("button", { title: "Later", "aria-label": "Later", onclick: () => move(0.5) }, "→"),
         h("button", { onclick: () => { past.length = 0; look(undefined); } }, "Everything")),
       h("div", { class: "group wraps" }, cut, h("span", { class: "muted" }, "Copy as"),
-        copyAs("link", () => location.href), copyAs("curl", () => curlOf(series.name, query())), copyAs("command", () => commandOf(series.name, query())),
-        h("button", { title: `These points, at most ${number(csvRowsMax)} rows`, onclick: () => void csv() }, "CSV"),
+        copyAs("link", () => location.href), copyAs("curl", () => queries().map((one) => curlOf(series.name, one)).join("\n")), copyAs("command", () => queries().map((one) => commandOf(series.name, one)).join("\n")),
+        h("button", { title: `These points without those of an earlier time, at most ${number(csvRowsMax)} rows`, onclick: () => void csv() }, "CSV"),
         h("button", { onclick: () => savePicture(panels, series.name) }, "PNG"))),
-    lines_place, status);
+    times_place, lines_place, status);
+}
+
+function costText(stats: QueryStats[], took_ms: number): string {
+  const sum = (of: "rows_read" | "cells_read" | "value_bytes_read" | "ranges_count") => stats.reduce((all, one) => all + one[of], 0), ranges = sum("ranges_count");
+  const where = stats.some((one) => one.is_full_scan) ? ", the whole table" : ranges > 0 ? `, from ${ranges === 1 ? "1 range" : `${number(ranges)} ranges`} of keys` : "";
+  return `In ${micros(took_ms * 1000)}, ${number(sum("rows_read"))} rows, ${number(sum("cells_read"))} cells and ${bytes(sum("value_bytes_read"))} were read${where}.`;
 }
 
 // The stretch around a single point, which has none by itself.

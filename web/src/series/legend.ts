@@ -1,9 +1,11 @@
-// The legend of a chart as a table: each line with its last, least, mean and largest value; sorted by any of them. A click on a line
+// The legend of a chart as a table: each line with its last, least, mean and largest value and, beside an earlier time, its mean then
+// and by how much it changed; sorted by any of them. A click on a line
 // shows it alone, a click with shift adds it or takes it away, and a click on the only one shows all again.
 import { h, show } from "../dom";
+import { number } from "../format";
 import type { PointsLine } from "./lines";
 
-type Figure = "last" | "min" | "mean" | "max";
+type Figure = "last" | "min" | "mean" | "max" | "before" | "change"; // `change`: of the mean, in percent
 interface Row { line: PointsLine; index: number; figures: Record<Figure, number> }
 
 function figuresOf(line: PointsLine): Record<Figure, number> {
@@ -14,13 +16,22 @@ function figuresOf(line: PointsLine): Record<Figure, number> {
     max = Math.max(max, value);
     sum += value;
   }
-  return { last, min, mean: sum / line.points.size, max };
+  const mean = sum / line.points.size, before = meanOf(line.before);
+  return { last, min, mean, max, before, change: before === 0 ? NaN : (100 * (mean - before)) / Math.abs(before) };
 }
+
+// NaN: there are none.
+function meanOf(points: Map<number, number> = new Map()): number {
+  let sum = 0;
+  for (const value of points.values()) sum += value;
+  return sum / points.size;
+}
+const changeText = (percent: number): string => `${percent > 0 ? "+" : ""}${number(percent, 1)}%`;
 
 // `setShown`: draws the line of this place among `lines`, or does not.
 export function legend(lines: PointsLine[], colours: string[], text: (line: PointsLine, value: number) => string, setShown: (index: number, is_shown: boolean) => void): HTMLElement {
   const rows: Row[] = lines.map((line, index) => ({ line, index, figures: figuresOf(line) }));
-  const shown = new Set(rows.map((row) => row.index));
+  const shown = new Set(rows.map((row) => row.index)), is_compared = lines.some((line) => line.before);
   let by: Figure | "label" | undefined, is_descending = true;
   const place = h("div", { class: "scroll legend" });
   const apply = () => rows.forEach((row) => setShown(row.index, shown.has(row.index)));
@@ -44,11 +55,12 @@ export function legend(lines: PointsLine[], colours: string[], text: (line: Poin
   const head = (name: Figure | "label", title: string) => h("th", { class: name === "label" ? "" : "number", "aria-sort": by === name && (is_descending ? "descending" : "ascending") },
     h("button", { type: "button", class: "link", onclick: () => sort(name) }, title, by === name && (is_descending ? " ↓" : " ↑")));
   const draw = () => show(place, h("table", {},
-    h("thead", {}, h("tr", {}, head("label", "Line"), head("last", "Last"), head("min", "Min"), head("mean", "Mean"), head("max", "Max"))),
+    h("thead", {}, h("tr", {}, head("label", "Line"), head("last", "Last"), head("min", "Min"), head("mean", "Mean"), head("max", "Max"), is_compared && [head("before", "Mean before"), head("change", "Change of the mean")])),
     h("tbody", {}, rows.map((row) => h("tr", { class: !shown.has(row.index) && "off" },
       h("th", { scope: "row" }, h("button", { type: "button", class: "link", "aria-pressed": String(shown.has(row.index)), title: "Shows this line alone; with shift, adds it or takes it away",
         onclick: (event: Event) => choose(row, (event as MouseEvent).shiftKey) }, h("i", { style: `background:${colours[row.index]}` }), row.line.label)),
-      (["last", "min", "mean", "max"] as Figure[]).map((name) => h("td", { class: "number" }, Number.isFinite(row.figures[name]) ? text(row.line, row.figures[name]) : "—")))))));
+      (["last", "min", "mean", "max", ...(is_compared ? ["before", "change"] : [])] as Figure[]).map((name) => h("td", { class: "number" },
+        !Number.isFinite(row.figures[name]) ? "—" : name === "change" ? changeText(row.figures[name]) : text(row.line, row.figures[name]))))))));
   draw();
   return place;
 }

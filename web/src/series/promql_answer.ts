@@ -23,13 +23,25 @@ export function nameOf(metric: Record<string, string>): string {
   return `${metric.__name__ ?? ""}${labels.length > 0 || !metric.__name__ ? `{${labels.join(", ")}}` : ""}`;
 }
 
-// The lines with the largest values, so many of them; values that are no numbers are gaps.
-export function linesOfMatrix(matrix: Matrix, linesMax: number): { lines: PointsLine[]; all: number } {
-  const all = matrix.result.map(({ metric, values }): PointsLine => {
-    const label = nameOf(metric);
-    const points = new Map(values.map(([time, text]): [number, number] => [time, Number(text)]).filter(([, value]) => Number.isFinite(value)));
-    return { label, tags: label, column: "value", unit: "", points, most: [...points.values()].reduce((most, value) => Math.max(most, value), -Infinity) };
-  });
+// The lines with the largest values, now or `shift` seconds earlier, so many of them; values that are no numbers are gaps.
+export function linesOfMatrix(matrix: Matrix, linesMax: number, earlier?: { matrix: Matrix; shift: number }): { lines: PointsLine[]; all: number } {
+  const byLabel = new Map<string, PointsLine>();
+  const take = ({ result }: Matrix, shift: number, pointsOf: (line: PointsLine) => Map<number, number>) => {
+    for (const { metric, values } of result) {
+      const label = nameOf(metric);
+      let line = byLabel.get(label);
+      if (!line) byLabel.set(label, (line = { label, tags: label, column: "value", unit: "", points: new Map(), before: earlier && new Map(), most: -Infinity }));
+      for (const [time, text] of values) {
+        const value = Number(text);
+        if (!Number.isFinite(value)) continue;
+        pointsOf(line).set(time + shift, value);
+        line.most = Math.max(line.most, value);
+      }
+    }
+  };
+  take(matrix, 0, (line) => line.points);
+  if (earlier) take(earlier.matrix, earlier.shift, (line) => line.before!);
+  const all = [...byLabel.values()];
   const shown = all.length <= linesMax ? all : all.map((line, at) => ({ line, at })).sort((a, b) => b.line.most - a.line.most).slice(0, linesMax)
     .sort((a, b) => a.at - b.at).map(({ line }) => line);
   return { lines: shown, all: all.length };

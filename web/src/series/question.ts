@@ -1,5 +1,6 @@
 // A question to a series: what the controls say, as parameters of the API, as a link, as a curl, as a command.
 import { seriesPath, url } from "../api";
+import { readBefore } from "./before";
 import type { Parameters, View } from "./ends";
 
 export interface Question {
@@ -12,9 +13,11 @@ export interface Question {
   window: string;
   top: string;
   panels: string; // "": one for each unit; "field": one for each field; "one": all lines in one
+  as: "chart" | "table";
   where: string[]; // conditions, as the API takes them
   view?: View; // none: everything
   last?: number; // seconds until now, which `view` follows
+  before: number; // seconds: the time so much earlier is drawn beside; 0: none is
 }
 
 // Buckets to choose from, in seconds, by the names that queries take.
@@ -36,6 +39,7 @@ export function readQuestion(parameters: URLSearchParams, numeric: string[], tag
     aggregate: text("agg") || "avg", change: text("change"),
     group: new Set((parameters.has("group") ? list("group") : tags.slice(0, 1)).filter((one) => tags.includes(one))),
     every: text("every"), fill: text("fill"), window: text("window"), top: text("top"), panels: text("panels"), where: conditionsOf(text("where")),
+    before: readBefore(parameters), as: text("as") === "table" ? "table" : "chart",
   };
   const from = Number(text("from")), to = Number(text("to")), last = Number(text("last"));
   if (last > 0) question.last = last;
@@ -46,7 +50,7 @@ export function readQuestion(parameters: URLSearchParams, numeric: string[], tag
 // What the address keeps.
 export const addressOf = (name: string, question: Question): Record<string, string | number | undefined> => ({
   name, field: [...question.fields].join(","), agg: question.aggregate, change: question.change, group: [...question.group].join(",") || "-",
-  every: question.every, fill: question.fill, window: question.window, top: question.top, panels: question.panels, where: textOfConditions(question.where), last: question.last,
+  every: question.every, fill: question.fill, window: question.window, top: question.top, panels: question.panels, where: textOfConditions(question.where), last: question.last, before: question.before || undefined, as: question.as === "table" ? "table" : undefined,
   from: question.last ? undefined : question.view && Math.round(question.view.from), to: question.last ? undefined : question.view && Math.round(question.view.to),
 });
 

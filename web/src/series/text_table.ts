@@ -6,7 +6,18 @@ import { clock, zoneName } from "../time";
 const pointsMax = 100; // of each combination of tags
 const rowsMax = 1_000;
 
-export function textTable(series: Series, signal: AbortSignal): HTMLElement {
+export const textTable = (series: Series, signal: AbortSignal): HTMLElement =>
+  h("section", { class: "card" }, h("h2", {}, series.name, h("small", {}, "texts, the newest first")), pointsTable(series, signal));
+
+// The same of a series that has numbers, too: read when somebody opens it.
+export function textCard(series: Series, signal: AbortSignal): HTMLElement {
+  const place = h("div");
+  return h("section", { class: "card", "data-part": "texts" }, h("details", { ontoggle: (event: Event) => {
+    if ((event.target as HTMLDetailsElement).open && place.childElementCount === 0) show(place, pointsTable(series, signal));
+  } }, h("summary", {}, h("h2", {}, "Newest points", h("small", {}, "all fields, also texts"))), place));
+}
+
+function pointsTable(series: Series, signal: AbortSignal): HTMLElement {
   const place = h("div", { "data-part": "points" }, h("p", { class: "muted" }, "Reading ..."));
   const fields = series.fields.map((one) => one.name).join(",");
   get<QueryAnswer>(seriesPath(series.name, "/query"), { field: fields, latest: String(pointsMax), limit: String(rowsMax) }, signal, questionMs).then((answer) => {
@@ -19,5 +30,5 @@ export function textTable(series: Series, signal: AbortSignal): HTMLElement {
         at === time ? clock(Date.parse(String(value)) / 1000) : value === null ? "" : String(value)))))))),
       h("p", { class: "muted" }, `${rows.length} points: the newest ${pointsMax} of each combination of tags${answer.is_truncated ? `, cut off at ${rowsMax}` : ""}.`));
   }).catch((error) => { if (!signal.aborted) show(place, problem(error)); });
-  return h("section", { class: "card" }, h("h2", {}, series.name, h("small", {}, "texts, the newest first")), place);
+  return place;
 }
