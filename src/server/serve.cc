@@ -160,8 +160,7 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
           .is_draining = [end] { return end->is_draining.load(); },
           .transport_figures =
               [server, certificates, access, clock_watch, views, journal, settler = store->settler(),
-               ingest = &ingest,
-               is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote] {
+               ingest = &ingest, is_insecure = !IsLoopback(settings.host) && settings.insecure_allow_remote] {
                 std::vector<Figure> figures = server->TransportFigures();
                 for (Figure& figure : certificates->Figures(absl::Now()))
                   figures.push_back(std::move(figure));

@@ -9,8 +9,8 @@
 
 #include "absl/time/clock.h"
 #include "base/bytes.h"
-#include "engine/hbase/log/stored_log.h"
 #include "base/varint.h"
+#include "engine/hbase/log/stored_log.h"
 #include "engine/hbase/packed/packed_cells.h"
 #include "hbase/attempts.h"
 #include "model/expiring_family.h"
