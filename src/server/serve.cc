@@ -184,6 +184,7 @@ ServerFacts FactsOf(const ServeSettings& settings, LocalStore* store, GrpcServer
                 return figures;
               },
           .kept_views = [views] { return KeptViewsOf(*views); },
+          .new_series = [ingest = &ingest] { return ingest->NewEntities(); },
           .allocator_bytes =
               [] {
                 std::vector<std::pair<std::string, int64_t>> states;

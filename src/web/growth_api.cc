@@ -1,6 +1,7 @@
 #include "web/growth_api.h"
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -28,9 +29,10 @@ constexpr absl::Duration kLookEvery = absl::Seconds(60);
 
 class GrowthApi {
  public:
-  GrowthApi(Tables* tables, std::shared_ptr<DiskParts> disk)
+  GrowthApi(Tables* tables, std::shared_ptr<DiskParts> disk, std::function<uint64_t()> new_series)
       : tables_(tables),
         disk_(std::move(disk)),
+        new_series_(std::move(new_series)),
         looks_(
             kLookEvery,
             [this] {
@@ -60,11 +62,13 @@ class GrowthApi {
                         {"grew", table.grew}});
     }
     const size_t left_out = of_tables.sizes.size() - tables.size();
-    const Json answer = {{"since", of_tables.since_seconds},
-                         {"now", now_seconds},
-                         {"parts", std::move(parts)},
-                         {"tables", std::move(tables)},
-                         {"tables_left_out", left_out}};
+    Json answer = {{"since", of_tables.since_seconds},
+                   {"now", now_seconds},
+                   {"parts", std::move(parts)},
+                   {"tables", std::move(tables)},
+                   {"tables_left_out", left_out}};
+    if (new_series_ != nullptr)
+      answer["new_series"] = of_series_.Compare(NewSeries(), now_seconds, seconds).sizes[0].grew;
     response->body = answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
     return absl::OkStatus();
   }
@@ -75,6 +79,7 @@ class GrowthApi {
     if (!of_tables_.Wants(now_seconds)) return;
     parts_.Note(PartSizes(now), now_seconds);
     of_tables_.Note(TableSizes(), now_seconds);
+    if (new_series_ != nullptr) of_series_.Note(NewSeries(), now_seconds);
   }
 
   Sizes PartSizes(absl::Time now) const {
@@ -95,17 +100,23 @@ class GrowthApi {
     return sizes;
   }
 
+  // A count, and not bytes; its history is the same.
+  Sizes NewSeries() const { return {{"series", new_series_()}}; }
+
   Tables* const tables_;
   const std::shared_ptr<DiskParts> disk_;
+  const std::function<uint64_t()> new_series_;  // null: nobody counts them
   SizeHistory parts_;
   SizeHistory of_tables_;
+  SizeHistory of_series_;
   RepeatedWork looks_;  // last, as it uses the others
 };
 
 }  // namespace
 
-void AddGrowthApi(Tables* tables, std::shared_ptr<DiskParts> disk, Router* router) {
-  const auto api = std::make_shared<GrowthApi>(tables, std::move(disk));
+void AddGrowthApi(Tables* tables, std::shared_ptr<DiskParts> disk, std::function<uint64_t()> new_series,
+                  Router* router) {
+  const auto api = std::make_shared<GrowthApi>(tables, std::move(disk), std::move(new_series));
   router->Add({.method = "GET",
                .path = "/api/v1/growth",
                .handler = [api](const HttpRequest& request, HttpBody*, HttpResponse* response) {

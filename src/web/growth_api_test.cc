@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,7 +27,7 @@ class GrowthApiTest : public testing::Test {
     quiet_ = *catalog_->Create(schema);
     schema.name = "projects/p/instances/i/tables/grows";
     schema_ = *catalog_->Create(schema);
-    AddGrowthApi(&tables_, std::make_shared<DiskParts>(""), &router_);
+    AddGrowthApi(&tables_, std::make_shared<DiskParts>(""), [this] { return new_series_.load(); }, &router_);
   }
 
   void Put(const TableSchemaRef& schema, const std::string& row, size_t bytes) {
@@ -48,8 +49,27 @@ class GrowthApiTest : public testing::Test {
   SystemClock clock_;
   Tables tables_{engine_.get(), catalog_.get(), &clock_, /*seed=*/1};
   TableSchemaRef schema_, quiet_;
+  std::atomic<uint64_t> new_series_ = 7;
   Router router_;
 };
+
+TEST_F(GrowthApiTest, CountsTheSeriesThatWereNewSince) {
+  for (int i = 0; i < 200; ++i) {
+    ++new_series_;
+    const absl::StatusOr<Json> answer = Ask();
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    // The first look is a thread's, soon after the start: until then nothing was new since.
+    if (const int64_t count = (*answer)["new_series"]; count > 0) {
+      EXPECT_LE(count, i + 1);
+      const int64_t before = new_series_.load();
+      new_series_ += 1'000;
+      EXPECT_EQ((*Ask())["new_series"], count + 1'000) << before;
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  ADD_FAILURE() << "no series was new";
+}
 
 TEST_F(GrowthApiTest, NamesWhatGrewFirst) {
   Put(quiet_, "a", 1'000);

@@ -349,7 +349,7 @@ std::string MetricsText(const ServerFacts& facts, DiskParts* disk) {
 void AddOverviewApi(ServerFacts facts, Router* router) {
   const auto shared = std::make_shared<const ServerFacts>(std::move(facts));
   const auto disk = std::make_shared<DiskParts>(shared->data_dir);
-  AddGrowthApi(shared->tables, disk, router);
+  AddGrowthApi(shared->tables, disk, shared->new_series, router);
   router->Add({"GET", "/api/v1/overview",
                [shared, disk](const HttpRequest& request, HttpBody*, HttpResponse* response) {
                  if (absl::Status status = QueryReader(request).Finish(); !status.ok()) return status;

@@ -59,7 +59,8 @@ struct ServerFacts {
     std::string finding;         // in words, that it cannot keep up; empty: it can
     std::string error;           // of the last attempt to keep it; empty: it has not failed
   };
-  std::function<std::vector<KeptView>()> kept_views;                         // may be null
+  std::function<std::vector<KeptView>()> kept_views;  // may be null
+  std::function<uint64_t()> new_series;  // entities of open series, since the server's start; may be null
   std::shared_ptr<HttpCounts> http_counts = std::make_shared<HttpCounts>();  // of the HTTP port
   // The memory that the allocator holds, by the allocator's names; may be null.
   std::function<std::vector<std::pair<std::string, int64_t>>()> allocator_bytes;

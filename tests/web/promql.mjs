@@ -152,6 +152,7 @@ test("the overview shows which labels cost most", async () => {
   await card.waitFor();
   await card.getByText(`${2 * hosts} series of Prometheus`).waitFor();
   await card.getByText(/[1-9] names of series, at most 100 k/).waitFor();
+  await card.getByText(/[0-9]+ new sets of labels since/).waitFor();
   const rows = (part) => card.locator(`[data-part=${part}] li`).allTextContents();
   assert.deepEqual(await rows("label-values"), [`host${hosts}`, "__name__2", "job2"]);
   assert.deepEqual(await rows("metrics"), [`cpu_user${hosts}`, `requests_total${hosts}`]);

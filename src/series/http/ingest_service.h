@@ -73,6 +73,8 @@ class IngestService {
   EntityIndex& index() { return index_; }
   // What there is to tell of the index.
   std::vector<Figure> IndexFigures() const;
+  // How many entities of open series were new to their index since this was made.
+  uint64_t NewEntities() const { return index_writer_.counts().registered; }
   const Clock& clock() const { return *clock_; }
   PointCounts* points() { return &points_; }
   const PointCounts& points() const { return points_; }

@@ -2,6 +2,7 @@
 import { get } from "../api";
 import { caution, h, problem, show } from "../dom";
 import { bytes, number } from "../format";
+import { clock } from "../time";
 import { promqlAddress } from "../series/promql_box";
 import { askPrometheus } from "../series/promql_answer";
 
@@ -28,6 +29,9 @@ const selectorOf = (pair: string): string => {
 // How long a look may take that nobody has asked for.
 const glanceSeconds = 2;
 
+const newSince = (grown?: { since: number; new_series?: number }): string =>
+  grown?.new_series === undefined ? "" : `; ${number(grown.new_series)} new sets of labels since ${clock(grown.since)}`;
+
 // The card is hidden where there are no series, or the caller may not read them.
 export function cardinalityCard(): { element: HTMLElement; leave: () => void } {
   const abort = new AbortController();
@@ -35,11 +39,13 @@ export function cardinalityCard(): { element: HTMLElement; leave: () => void } {
   const look = async (is_of_all_time: boolean, timeout?: number) => {
     element.setAttribute("aria-busy", "true");
     try {
-      const [{ data, notices }, names] = await Promise.all([askPrometheus<TsdbStatus>("status/tsdb", { limit: shownMax, start: is_of_all_time ? 0 : undefined, timeout }, abort.signal),
-        get<{ count: number; count_max: number }>("/api/v1/series", { limit: 1 }, abort.signal)]);
+      const [{ data, notices }, names, grown] = await Promise.all([askPrometheus<TsdbStatus>("status/tsdb", { limit: shownMax, start: is_of_all_time ? 0 : undefined, timeout }, abort.signal),
+        get<{ count: number; count_max: number }>("/api/v1/series", { limit: 1 }, abort.signal),
+        // Who may ask for series may not always ask for what grew.
+        get<{ since: number; new_series?: number }>("/api/v1/growth", { seconds: 3_600, limit: 1 }, abort.signal).catch(() => undefined)]);
       const { numSeries, numLabelPairs } = data.headStats;
       element.hidden &&= numSeries === 0;
-      show(element, h("h2", {}, "Cardinality", h("small", {}, `${number(numSeries)} series of Prometheus, ${number(numLabelPairs)} pairs of a label and a value, ${is_of_all_time ? "of all time" : "of the last day"}; ${number(names.count)} names of series, at most ${number(names.count_max)}`)),
+      show(element, h("h2", {}, "Cardinality", h("small", {}, `${number(numSeries)} series of Prometheus, ${number(numLabelPairs)} pairs of a label and a value, ${is_of_all_time ? "of all time" : "of the last day"}; ${number(names.count)} names of series, at most ${number(names.count_max)}${newSince(grown)}`)),
         notices.map((notice) => caution(notice, timeout !== undefined && [" ", h("button", { type: "button", onclick: () => void look(is_of_all_time) }, "Count all")])),
         h("div", { class: "two" },
           bars("Labels by what their values take", "label-bytes", data.memoryInBytesByLabelName, bytes),
