@@ -18,7 +18,7 @@ namespace {
 using absl::StatusCode;
 
 constexpr char kName[] = "projects/p/instances/i/tables/t";
-constexpr CatalogOptions kOptions = {.seen_within = absl::Milliseconds(60)};
+const CatalogOptions kOptions = {.seen_within = absl::Milliseconds(60)};
 
 struct Server {
   Server(Engine* store, const ClusterFaults& faults, int64_t now_micros)
