@@ -52,7 +52,7 @@ export async function runTests(tests, onFailure) {
       console.log(`${skipped ? "not run" : "ok     "} ${name}${skipped ? `: ${skipped}` : ""}`);
     } catch (error) {
       console.log(`FAILED  ${name}\n${error.stack ?? error}`);
-      await onFailure(++failures).catch(() => {});
+      await Promise.resolve(onFailure(++failures)).catch(() => {});
     }
   }
   return failures;
