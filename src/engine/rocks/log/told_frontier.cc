@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/varint.h"
 #include "engine/rocks/files/rocks_status.h"
 
@@ -37,6 +39,9 @@ absl::Status ToldFrontier::Load() {
     return absl::DataLossError("The record of how far frontiers of change logs were told is damaged");
   }
   before_ = static_cast<int64_t>(bound);
+  // Changes get positions above the bound: if the clock were behind, their commit times would lie ahead of the moment of their answers, and
+  // a restore to that moment would lack them.
+  absl::SleepFor(std::min(absl::FromUnixMicros(before_) - absl::Now(), absl::Microseconds(kAheadMicros)));
   const absl::MutexLock lock(&mutex_);
   bound_ = before_;
   return absl::OkStatus();

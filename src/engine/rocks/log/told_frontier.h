@@ -27,7 +27,7 @@ class ToldFrontier {
   ToldFrontier(const ToldFrontier&) = delete;
   ToldFrontier& operator=(const ToldFrontier&) = delete;
 
-  // To be called once, before all else.  DATA_LOSS: the bound is damaged.
+  // To be called once, before all else.  Waits until the clock is at the bound, a step at most.  DATA_LOSS: the bound is damaged.
   absl::Status Load();
 
   // The greatest frontier that sessions before this one may have told.
