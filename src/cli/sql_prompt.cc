@@ -36,7 +36,7 @@ char* NextWord(const char* begun, int state) {
   if (state == 0) next = 0;
   while (words_of_prompt != nullptr && next < words_of_prompt->size()) {
     const std::string& word = (*words_of_prompt)[next++];
-    // Who begins a name in backticks does not type them before knowing of them.
+    // A name that needs backticks is found without them: nobody knows of them before the name is complete.
     if (absl::StartsWithIgnoreCase(absl::StrReplaceAll(word, {{"`", ""}}), begun))
       return strdup(word.c_str());
   }

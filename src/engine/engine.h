@@ -40,7 +40,7 @@ class Engine : public RowStore, public RecordStore {
   virtual RowLog* log() = 0;
   virtual Snapshots* snapshots() = 0;
   virtual RangeSizes* range_sizes() = 0;
-  // Of a store that several servers share.
+  // Leases between the servers that share a store; null also: the store has one server.
   virtual Leases* leases() { return nullptr; }
 
   // How close the engine is to refusing writes as UNAVAILABLE: 0 at ease, 1 when it may refuse them.  From

@@ -57,7 +57,7 @@ class ClusterStore final : public StoreUnderTest {
     return CountCells(engine_.get(), kClusterTable, row_key);
   }
 
-  // Of the region's files, in whole MiB, as soon as the master tells the same twice.
+  // The bytes of the table's files, in whole MiB.  The master's figure is taken when it is the same twice.
   absl::StatusOr<std::optional<uint64_t>> DiskBytes() override {
     std::optional<uint64_t> before;
     for (int i = 0; i < kLooksMax; ++i) {

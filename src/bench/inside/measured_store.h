@@ -34,7 +34,7 @@ class StoreUnderTest {
   virtual absl::StatusOr<CellSum> Scan() = 0;
   // How many cells the row has.
   virtual absl::StatusOr<int64_t> ReadRow(std::string_view row_key) = 0;
-  // What it takes of the disk, if that is not the bytes of its directory.
+  // The bytes that the store takes of the disk.  None: they are those of its directory.
   virtual absl::StatusOr<std::optional<uint64_t>> DiskBytes() { return std::nullopt; }
 };
 

@@ -57,8 +57,8 @@ struct MaterializedViewRecord {
   ViewSource source;
   // How SQL shows its rows, as the items of a SELECT: each column, of the query's type, by the key and the cells of a row of `storage`.
   std::string shown_columns;
-  // Of a view whose rows have times: the items of a SELECT over its rows with history, which `shown_columns` read unpacked, a row for each time.
-  // Empty: they read the rows.
+  // Set if the view's rows have times: the items of a SELECT over the rows with history.  UNPACK makes a row for each time of them, and
+  // `shown_columns` read those.  Empty: `shown_columns` read the view's rows as they are.
   std::string unpacked_columns;
   State state = State::kPopulating;
   // Two tables of the engine that belong to the view: their ids are never used twice, the engine has them as long as the view

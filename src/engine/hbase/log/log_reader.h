@@ -1,8 +1,8 @@
 // Reads the change log of a table in the order of positions, which is not HBase's order: there records lie in their rows.
 //
-// A slice of time is read over all rows of the partition, and sorted in memory.  A slice has at most kLogSliceBytesMax: of more, the first
-// ones are kept, and the next slices are shorter.  What a reader leaves of a slice is remembered for its next call, as long as there is
-// room; records up to the frontier never change.
+// A slice of time is read over all rows of the partition, and sorted in memory.  A slice has at most kLogSliceBytesMax: of more
+// records the first ones are kept, and the slices after it are shorter.  The rest of a reader's slice is remembered for the reader's next
+// call, as long as there is room; records up to the frontier never change.
 //
 // Threads: all functions may be called at once; kReadsAtOnceMax read slices at once, others wait.
 // Errors: those of hbase::RowScan; a table without the family `l` has an empty log.
