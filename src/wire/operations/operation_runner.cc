@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/background.h"
 #include "base/format.h"
 
 namespace sonde {
@@ -121,6 +122,7 @@ OperationRunner::Turn* OperationRunner::TakeTurn() {
 }
 
 void OperationRunner::Work() {
+  WorkBehindRequests();
   while (true) {
     Turn* turn = nullptr;
     {

@@ -1,14 +1,12 @@
 #include "engine/rocks/settle/settling_schedule.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "base/background.h"
 #include "engine/rocks/store/fragment_merge.h"
 
 namespace sonde {
@@ -37,8 +35,6 @@ constexpr int kSpaceRest = 10;
 constexpr absl::Duration kPause = absl::Milliseconds(250);
 constexpr absl::Duration kPauseAfterFailure = absl::Seconds(10);
 constexpr size_t kPagesPerVisit = 1'000;
-// So that requests go first where there are few cores.
-constexpr int kNice = 10;
 
 bool IsMuch(const HeadLoad& head, bool busy, const SettlingSchedule::Options& options) {
   return head.cells >= options.head_cells_min * (busy ? kBusyFactor : 1) ||
@@ -85,8 +81,7 @@ bool SettlingSchedule::MayGoOn() const {
 }
 
 void SettlingSchedule::Run() {
-  // It sets this thread alone: Linux takes it so.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
+  WorkBehindRequests();
   while (!IsStopping()) {
     const absl::Status status = Work();
     Report(status);

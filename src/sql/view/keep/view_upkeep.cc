@@ -1,13 +1,11 @@
 #include "sql/view/keep/view_upkeep.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "base/background.h"
 #include "catalog/catalog.h"
 
 namespace sonde::sql {
@@ -15,7 +13,6 @@ namespace {
 
 // From here on callers that can write less should (engine.h).
 constexpr double kPressure = 0.5;
-constexpr int kNice = 10;
 constexpr char kLeaseName[] = "views";
 
 double Seconds(int64_t micros) { return static_cast<double>(micros) * 1e-6; }
@@ -44,8 +41,7 @@ ViewUpkeep::~ViewUpkeep() {
 }
 
 void ViewUpkeep::Run() {
-  // Whoever reads and writes goes first.  It sets this thread alone: Linux takes it so.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
+  WorkBehindRequests();
   while (!IsStopping()) {
     const bool may_keep = MayKeep();
     if (may_keep) TakeViews();
