@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +58,16 @@ struct Window {
 
 class Evaluator {
  public:
+  // What came of some series.
+  struct SeriesRows {
+    Matrix rows;  // with all labels of their series
+    Annotations annotations;
+    int64_t samples_read = 0;
+    int64_t samples = 0;  // that steps or windows had
+  };
+  // Makes rows of a series; called by several threads at once.
+  using RowWork = std::function<absl::Status(SampleSeries* series, SeriesRows* made)>;
+
   // Steps of start + k * interval <= end.
   Evaluator(QueryContext* context, int64_t start_millis, int64_t end_millis, int64_t interval_millis);
 
@@ -75,6 +85,13 @@ class Evaluator {
   Matrix Constant(double value) const;
   // Of a selector or subquery at `step`, before its range is taken away.
   int64_t ReferenceTime(const TimeShift& shift, size_t step) const;
+
+  // Makes rows of the series of a selector, sorted by their labels.
+  absl::StatusOr<Matrix> MakeRows(const std::vector<Matcher>& matchers, int64_t start_millis,
+                                  int64_t end_millis, const RowWork& work);
+  // Of series that are there, in their order.
+  absl::StatusOr<Matrix> MakeRows(std::vector<SampleSeries> all, const RowWork& work);
+  SeriesVisit VisitFor(const RowWork& work, Matrix* rows);
 
   // Selectors (selection.cc).
   absl::StatusOr<Matrix> Select(const Expression& node, bool gives_times);
@@ -95,12 +112,10 @@ class Evaluator {
   // Calls (calls.cc, range_calls.cc, label_calls.cc, histograms.cc).
   absl::StatusOr<Matrix> EvaluateCall(const Expression& node);
   struct RangeCall;
-  struct WindowRows;
   absl::StatusOr<Matrix> CallOverRange(const Expression& node, size_t range_index);
-  // Of series in their order; the idle workers help where there are many.
-  absl::StatusOr<Matrix> CallOverWindows(const RangeCall& call, std::vector<SampleSeries> all);
+  absl::StatusOr<Matrix> CallOverWindows(const RangeCall& call, const Expression& range);
   // Called by several threads at once.
-  absl::Status DoWindows(const RangeCall& call, std::span<SampleSeries> all, WindowRows* made) const;
+  absl::Status DoWindows(const RangeCall& call, SampleSeries* series, SeriesRows* made) const;
   absl::StatusOr<Matrix> CallOverVectors(const Expression& node);
   absl::StatusOr<Matrix> CallOfTime(const Expression& node);
   absl::StatusOr<Matrix> AbsentOverTime(const Expression& node, const Matrix& rows);

@@ -2,32 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
-
-#include "promql/evaluate/samples.h"
 
 namespace sonde::promql {
 
-bool IsStale(double value) {
-  uint64_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits == kStaleBits;
-}
-
 bool Row::IsEmpty() const { return std::find(present.begin(), present.end(), 1) == present.end(); }
-
-void KahanSum::Add(double value) {
-  const double total = sum + value;
-  if (std::isinf(total)) {
-    lost = 0;
-  } else if (std::fabs(sum) >= std::fabs(value)) {
-    lost += (sum - total) + value;
-  } else {
-    lost += (value - total) + sum;
-  }
-  sum = total;
-}
 
 double QuantileOf(double quantile, std::vector<double>* values) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -1,6 +1,7 @@
 // Values of many series at the steps of a query.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -32,7 +33,17 @@ struct KahanSum {
   double sum = 0;
   double lost = 0;
 
-  void Add(double value);
+  void Add(double value) {
+    const double total = sum + value;
+    if (std::isinf(total)) {
+      lost = 0;
+    } else if (std::fabs(sum) >= std::fabs(value)) {
+      lost += (sum - total) + value;
+    } else {
+      lost += (value - total) + sum;
+    }
+    sum = total;
+  }
   double Total() const { return sum + lost; }
 };
 

@@ -1,24 +1,52 @@
 // What queries read: series with their samples, and where they come from.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "promql/evaluate/labels.h"
 #include "promql/syntax/matcher.h"
+#include "work/idle_workers.h"
 
 namespace sonde::promql {
 
 // The bits of the NaN that says that a series has ended; every other NaN is a value.
 constexpr uint64_t kStaleBits = 0x7FF0000000000002;
 
-bool IsStale(double value);
+inline bool IsStale(double value) { return std::bit_cast<uint64_t>(value) == kStaleBits; }
 
 struct SampleSeries {
   Labels labels;
   std::vector<int64_t> times;  // milliseconds since 1970, rising
   std::vector<double> values;  // one a time
+};
+
+// Takes the samples out that are stale markers.
+void DropStale(SampleSeries* series);
+
+// What becomes of series, one after the other.  Not for several threads.
+class SeriesSink {
+ public:
+  virtual ~SeriesSink() = default;
+  // `series` has all its samples.  It may be changed, and is the caller's again when this returns.
+  virtual absl::Status Take(SampleSeries* series) = 0;
+};
+
+// How series are visited in parts, by several threads at once.
+struct SeriesVisit {
+  // Makes a sink for the series of a part; called by several threads at once.
+  std::function<std::unique_ptr<SeriesSink>()> make;
+  // Gets the sinks that have all series of their part, one after the other, on the thread of the visit.
+  std::function<absl::Status(SeriesSink* sink)> take;
+  // What a series costs a sink beside its samples, about in samples that are looked at once.
+  size_t series_work = 0;
+  IdleWorkers* idle_workers = nullptr;  // null: one thread does all
 };
 
 class SampleSource {
@@ -30,6 +58,11 @@ class SampleSource {
   // series cannot be told apart; RESOURCE_EXHAUSTED: there are too many of them.
   virtual absl::StatusOr<std::vector<SampleSeries>> Select(const std::vector<Matcher>& matchers,
                                                            int64_t start_millis, int64_t end_millis) = 0;
+
+  // Gives the series of Select to sinks, in any order: for questions that make little of many samples, which need not be in memory at
+  // once.  A sink whose series had an error may be made again.  Errors: those of Select, of the sinks and of visit.take.
+  virtual absl::Status ForEach(const std::vector<Matcher>& matchers, int64_t start_millis, int64_t end_millis,
+                               const SeriesVisit& visit);
 };
 
 }  // namespace sonde::promql

@@ -69,6 +69,16 @@ size_t Best(const Window& window, Beats beats) {
   return best;
 }
 
+// The value of Best alone.  NaN only where there is no number.
+template <typename Beats>
+double BestValue(const Window& window, Beats beats) {
+  size_t i = 0;
+  while (i + 1 < window.count && std::isnan(window.values[i])) ++i;
+  double best = window.values[i];
+  for (++i; i < window.count; ++i) best = beats(window.values[i], best) ? window.values[i] : best;
+  return best;
+}
+
 std::optional<double> TimeOfSample(const Window& window, size_t index) {
   return static_cast<double>(window.times[index]) / 1000;
 }
@@ -106,11 +116,11 @@ constexpr std::array<std::pair<std::string_view, WindowFunction>, 17> kWindowFun
     {"last_over_time", [](const Window& w, WindowCall*) { return Optional(w.values[w.count - 1]); }},
     {"max_over_time",
      [](const Window& w, WindowCall*) {
-       return Optional(w.values[Best(w, [](double a, double b) { return a > b; })]);
+       return Optional(BestValue(w, [](double a, double b) { return a > b; }));
      }},
     {"min_over_time",
      [](const Window& w, WindowCall*) {
-       return Optional(w.values[Best(w, [](double a, double b) { return a < b; })]);
+       return Optional(BestValue(w, [](double a, double b) { return a < b; }));
      }},
     {"ts_of_max_over_time",
      [](const Window& w, WindowCall*) {

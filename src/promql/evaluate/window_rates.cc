@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "promql/evaluate/window_functions.h"
@@ -17,8 +19,11 @@ std::optional<double> Extrapolated(const Window& window, bool is_counter, bool i
   const size_t last = window.count - 1;
   if (last == 0) return std::nullopt;
   double result = window.values[last] - window.values[0];
+  // Without branches, as the resets of what is no counter cannot be foreseen: -0 added to anything changes nothing.
   for (size_t i = 1; is_counter && i < window.count; ++i) {
-    if (window.values[i] < window.values[i - 1]) result += window.values[i - 1];
+    const auto before = std::bit_cast<uint64_t>(window.values[i - 1]);
+    const uint64_t is_reset = -static_cast<uint64_t>(window.values[i] < window.values[i - 1]);
+    result += std::bit_cast<double>((before & is_reset) | (std::bit_cast<uint64_t>(-0.0) & ~is_reset));
   }
   double to_start = SecondsBetween(window.times[0] - window.from_millis);
   double to_end = SecondsBetween(window.to_millis - window.times[last]);

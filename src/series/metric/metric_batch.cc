@@ -20,6 +20,12 @@ void PrepareQuery(const MetricRead& read, Query* query) {
   query->index = read.index;
 }
 
+void PrepareForSamples(const MetricRead& read, MetricScan* scan) {
+  PrepareQuery(read, &scan->query);
+  scan->query.takes_numbers = true;
+  if (scan->stale) scan->query.fields.push_back(scan->stale->second);
+}
+
 std::string_view TagOf(const ColumnView& column, size_t row) {
   return column.IsThere(row) ? column.bytes()[column.PlaceOf(row)] : std::string_view();
 }
@@ -35,6 +41,15 @@ size_t EndOfTags(const rows::Batch& batch, size_t tags, size_t begin) {
     end = row;
   }
   return end;
+}
+
+std::string TagsText(const rows::Batch& batch, size_t tags, size_t row) {
+  std::string text;
+  for (size_t tag = 0; tag < tags; ++tag) {
+    const std::string_view value = TagOf(batch.columns[tag], row);
+    text.append(std::to_string(value.size())).append(1, ':').append(value);
+  }
+  return text;
 }
 
 promql::Labels LabelsOf(const MetricScan& scan, size_t metric, const rows::Batch& batch, size_t row) {

@@ -1,247 +1,79 @@
 #include "series/metric/metric_reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <optional>
-#include <string>
-#include <string_view>
+#include <memory>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "base/bytes.h"
 #include "rows/aggregate.h"
 #include "rows/batch.h"
 #include "rows/value.h"
+#include "series/metric/found_samples.h"
 #include "series/metric/metric_batch.h"
-#include "series/metric/metric_mark.h"
 #include "series/metric/metric_scan.h"
+#include "series/metric/sample_collector.h"
 #include "series/query/query.h"
 
 namespace sonde::series {
 namespace {
 
 using promql::Labels;
-using promql::SampleSeries;
-
-int64_t BytesOf(const Labels& labels) {
-  size_t bytes = sizeof(Labels);
-  for (const auto& [name, value] : labels)
-    bytes += 2 * sizeof(std::string) + name.capacity() + value.capacity();
-  return static_cast<int64_t>(bytes);
-}
-
-absl::Status TooManySeries(int64_t series_max) {
-  return absl::ResourceExhaustedError(
-      fmt::format("the query selects more than {} series; ask for a shorter time or add conditions on labels",
-                  series_max));
-}
 
 absl::Status Run(const MetricScan& scan, TableAccess* tables, const TakeAnswer& take) {
   const absl::Status status = RunQueryInBatches(scan.series, scan.query, tables, take).status();
   return absl::IsNotFound(status) ? absl::OkStatus() : status;  // no point has come yet
 }
 
-// Tells of memory in steps, which stays held.
-class Account {
+// The samples of a part of a scan.
+class PartSamples final : public PartFold {
  public:
-  explicit Account(const rows::Hold& hold) : hold_(hold) {}
+  PartSamples(const MetricRead& read, const MetricScan& scan) : scan_(scan), collector_(read) {}
+  ~PartSamples() override { Clear(); }
+  PartSamples(const PartSamples&) = delete;
+  PartSamples& operator=(const PartSamples&) = delete;
 
-  absl::Status Add(int64_t bytes) {
-    bytes_ += bytes;
-    return bytes_ < kStepBytes ? absl::OkStatus() : Tell();
-  }
-  // What was told until now.
-  int64_t told_bytes() const { return told_bytes_; }
+  absl::Status Add(const rows::Batch& batch) override { return collector_.Add(scan_, batch); }
+  void Clear() override { collector_.Clear(); }
+  SampleCollector* collector() { return &collector_; }
 
  private:
-  static constexpr int64_t kStepBytes = int64_t{1} << 20;
-
-  absl::Status Tell() {
-    if (hold_) {
-      if (absl::Status status = hold_(bytes_); !status.ok()) return status;
-      told_bytes_ += bytes_;
-    }
-    bytes_ = 0;
-    return absl::OkStatus();
-  }
-
-  const rows::Hold& hold_;
-  int64_t bytes_ = 0;
-  int64_t told_bytes_ = 0;
+  const MetricScan& scan_;
+  SampleCollector collector_;
 };
 
-class SampleReader {
- public:
-  explicit SampleReader(const MetricRead& read) : read_(read), account_(read.hold) {}
-
-  absl::Status ReadScan(MetricScan scan, TableAccess* tables);
-  MetricSamples Take();
-  int64_t told_bytes() const { return account_.told_bytes(); }
-
- private:
-  struct Found {
-    SampleSeries series;
-    bool is_sorted = true;
-  };
-
-  absl::Status Add(const MetricScan& scan, const rows::Batch& batch);
-  absl::Status FindSeries(const MetricScan& scan, const rows::Batch& batch, size_t row);
-  void AddColumn(const rows::Batch& batch, size_t tags, size_t column, size_t begin, size_t end,
-                 Found* found);
-  void AddMarks(const rows::Batch& batch, size_t tags, size_t begin, size_t end, Found* found);
-  static void AddSample(int64_t time_micros, double value, Found* found);
-  static void Sort(SampleSeries* series);
-
-  const MetricRead& read_;
-  Account account_;
-  int64_t samples_ = 0;
-  absl::flat_hash_map<Labels, size_t> place_of_;
-  std::vector<Found> found_;
-  // Of the tags that came last: one place in found_ for each metric.
-  std::string last_tags_;
-  std::vector<size_t> last_places_;
-};
-
-absl::Status SampleReader::ReadScan(MetricScan scan, TableAccess* tables) {
-  PrepareQuery(read_, &scan.query);
-  scan.query.takes_numbers = true;
-  if (scan.stale) scan.query.fields.push_back(scan.stale->second);
-  last_places_.clear();
-  return Run(scan, tables, [&](const rows::Batch& batch) -> absl::StatusOr<bool> {
-    if (absl::Status status = Add(scan, batch); !status.ok()) return status;
+absl::Status CollectScan(MetricScan scan, const MetricRead& read, TableAccess* tables,
+                         SampleCollector* collector) {
+  PrepareForSamples(read, &scan);
+  collector->ForgetPlaces();
+  const auto go_on = [](absl::Status status) -> absl::StatusOr<bool> {
+    if (!status.ok()) return status;
     return true;
-  });
-}
-
-absl::Status SampleReader::Add(const MetricScan& scan, const rows::Batch& batch) {
-  const size_t tags = scan.view.tags.size();
-  for (size_t begin = 0; begin < batch.rows;) {
-    const size_t end = EndOfTags(batch, tags, begin);
-    if (absl::Status status = FindSeries(scan, batch, begin); !status.ok()) return status;
-    const int64_t before = samples_;
-    // In front of the samples, one of which takes the place of a mark of its time.
-    if (scan.stale) AddMarks(batch, tags, begin, end, &found_[last_places_[scan.stale->first]]);
-    for (size_t i = 0; i < scan.metrics.size(); ++i) {
-      AddColumn(batch, tags, tags + 1 + i, begin, end, &found_[last_places_[i]]);
-    }
-    if (samples_ > read_.samples_max) {
-      return absl::ResourceExhaustedError(
-          fmt::format("the query asks for more than {} samples; ask for a shorter time or fewer series",
-                      read_.samples_max));
-    }
-    if (absl::Status status = account_.Add((samples_ - before) * read_.sample_bytes); !status.ok()) {
-      return status;
-    }
-    begin = end;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status SampleReader::FindSeries(const MetricScan& scan, const rows::Batch& batch, size_t row) {
-  std::string tags;
-  for (size_t tag = 0; tag < scan.view.tags.size(); ++tag) {
-    const std::string_view value = TagOf(batch.columns[tag], row);
-    tags.append(std::to_string(value.size())).append(1, ':').append(value);
-  }
-  if (!last_places_.empty() && tags == last_tags_) return absl::OkStatus();
-  last_tags_ = std::move(tags);
-  last_places_.clear();
-  for (size_t i = 0; i < scan.metrics.size(); ++i) {
-    Labels labels = LabelsOf(scan, i, batch, row);
-    const auto [at, is_new] = place_of_.try_emplace(labels, found_.size());
-    last_places_.push_back(at->second);
-    if (!is_new) continue;
-    if (static_cast<int64_t>(found_.size()) >= read_.series_max) return TooManySeries(read_.series_max);
-    if (absl::Status status = account_.Add(2 * BytesOf(labels)); !status.ok()) return status;
-    found_.emplace_back().series.labels = std::move(labels);
-  }
-  return absl::OkStatus();
-}
-
-void SampleReader::AddColumn(const rows::Batch& batch, size_t tags, size_t column, size_t begin, size_t end,
-                             Found* found) {
-  const int64_t* const times = batch.columns[tags].ints();
-  const ColumnView& values = batch.columns[column];
-  const bool is_double = values.type() == ColumnType::kDouble && !values.is_constant();
-  for (size_t row = begin; row < end; ++row) {
-    if (!values.IsThere(row)) continue;
-    const double value = is_double ? values.doubles()[row] : *rows::NumberOf(values, row);
-    AddSample(times[batch.columns[tags].PlaceOf(row)], value, found);
-    ++samples_;
-  }
-}
-
-// Their column is the last one.
-void SampleReader::AddMarks(const rows::Batch& batch, size_t tags, size_t begin, size_t end, Found* found) {
-  for (size_t row = begin; row < end; ++row) {
-    const std::optional<double> mark = rows::NumberOf(batch.columns.back(), row);
-    if (!mark) continue;
-    AddSample(batch.columns[tags].ints()[batch.columns[tags].PlaceOf(row)], ValueOfMark(*mark), found);
-    ++samples_;
-  }
-}
-
-void SampleReader::AddSample(int64_t time_micros, double value, Found* found) {
-  const int64_t millis = FloorMicros(time_micros, 1'000) / 1'000;
-  std::vector<int64_t>& times = found->series.times;
-  if (!times.empty() && millis <= times.back()) {
-    if (millis == times.back()) {
-      found->series.values.back() = value;  // the last one of a time counts
-      return;
-    }
-    found->is_sorted = false;
-  }
-  times.push_back(millis);
-  found->series.values.push_back(value);
-}
-
-// If several samples have one time, the last one counts: series come by name, so its name has the most of the
-// metric's.
-void SampleReader::Sort(SampleSeries* series) {
-  std::vector<size_t> order(series->times.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [series](size_t a, size_t b) { return series->times[a] < series->times[b]; });
-  SampleSeries sorted;
-  for (const size_t i : order) {
-    if (!sorted.times.empty() && sorted.times.back() == series->times[i]) {
-      sorted.values.back() = series->values[i];
-      continue;
-    }
-    sorted.times.push_back(series->times[i]);
-    sorted.values.push_back(series->values[i]);
-  }
-  series->times = std::move(sorted.times);
-  series->values = std::move(sorted.values);
-}
-
-MetricSamples SampleReader::Take() {
-  MetricSamples result;
-  place_of_.clear();
-  result.series.reserve(found_.size());
-  for (Found& found : found_) {
-    if (found.series.times.empty()) continue;
-    if (!found.is_sorted) Sort(&found.series);
-    result.series.push_back(std::move(found.series));
-  }
-  std::sort(result.series.begin(), result.series.end(),
-            [](const SampleSeries& a, const SampleSeries& b) { return a.labels < b.labels; });
-  result.held_bytes = account_.told_bytes();
-  return result;
+  };
+  const absl::Status status =
+      RunQueryInParts(
+          scan.series, scan.query, tables,
+          [&](const rows::Interrupted& /*interrupted*/) { return std::make_unique<PartSamples>(read, scan); },
+          [&](PartFold* part) {
+            return go_on(collector->Join(static_cast<PartSamples*>(part)->collector()));
+          },
+          [&](const rows::Batch& batch) { return go_on(collector->Add(scan, batch)); })
+          .status();
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;  // no point has come yet
 }
 
 }  // namespace
 
 absl::StatusOr<MetricSamples> ReadMetrics(const std::vector<KnownSeriesRef>& known, const MetricRead& read,
                                           TableAccess* tables) {
-  SampleReader reader(read);
-  absl::Status status = ForEachMetricScan(
-      known, read.matchers, [&](MetricScan scan) { return reader.ReadScan(std::move(scan), tables); });
-  if (status.ok()) return reader.Take();
-  if (reader.told_bytes() > 0) read.hold(-reader.told_bytes()).IgnoreError();
-  return status;
+  SampleCollector collector(read);
+  const absl::Status status = ForEachMetricScan(known, read.matchers, [&](MetricScan scan) {
+    return CollectScan(std::move(scan), read, tables, &collector);
+  });
+  if (!status.ok()) {
+    collector.Clear();
+    return status;
+  }
+  return MetricSamples{collector.Take(), collector.told_bytes()};
 }
 
 absl::Status ForEachMetric(const std::vector<KnownSeriesRef>& known, const MetricRead& read,

@@ -3,21 +3,42 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "series/metric/metric_scan.h"
+#include "series/metric/metric_visit.h"
 
 namespace sonde::series {
 
-absl::StatusOr<std::vector<promql::SampleSeries>> SeriesSamples::Select(
-    const std::vector<promql::Matcher>& matchers, int64_t start_millis, int64_t end_millis) {
+void SeriesSamples::Begin(const std::vector<promql::Matcher>& matchers, int64_t start_millis,
+                          int64_t end_millis) {
   GiveBack();
   read_.matchers = matchers;
   read_.start_millis = start_millis;
   read_.end_millis = end_millis;
+}
+
+absl::StatusOr<std::vector<promql::SampleSeries>> SeriesSamples::Select(
+    const std::vector<promql::Matcher>& matchers, int64_t start_millis, int64_t end_millis) {
+  Begin(matchers, start_millis, end_millis);
   absl::StatusOr<MetricSamples> samples = ReadMetrics(known_, read_, tables_);
   if (absl::IsInvalidArgument(samples.status()))
     return absl::FailedPreconditionError(samples.status().message());
   if (!samples.ok()) return samples.status();
   held_bytes_ = samples->held_bytes;
   return std::move(samples->series);
+}
+
+absl::Status SeriesSamples::ForEach(const std::vector<promql::Matcher>& matchers, int64_t start_millis,
+                                    int64_t end_millis, const promql::SeriesVisit& visit) {
+  Begin(matchers, start_millis, end_millis);
+  std::vector<MetricScan> scans;
+  absl::Status status = ForEachMetricScan(known_, matchers, [&](MetricScan scan) {
+    scans.push_back(std::move(scan));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  if (!CanVisit(scans)) return SampleSource::ForEach(matchers, start_millis, end_millis, visit);
+  status = VisitMetrics(std::move(scans[0]), read_, tables_, visit);
+  return absl::IsInvalidArgument(status) ? absl::FailedPreconditionError(status.message()) : status;
 }
 
 void SeriesSamples::GiveBack() {

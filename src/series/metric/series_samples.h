@@ -31,8 +31,11 @@ class SeriesSamples final : public promql::SampleSource {
   // until the next call.
   absl::StatusOr<std::vector<promql::SampleSeries>> Select(const std::vector<promql::Matcher>& matchers,
                                                            int64_t start_millis, int64_t end_millis) override;
+  absl::Status ForEach(const std::vector<promql::Matcher>& matchers, int64_t start_millis, int64_t end_millis,
+                       const promql::SeriesVisit& visit) override;
 
  private:
+  void Begin(const std::vector<promql::Matcher>& matchers, int64_t start_millis, int64_t end_millis);
   void GiveBack();
 
   const std::vector<KnownSeriesRef> known_;

@@ -64,7 +64,7 @@ absl::StatusOr<size_t> DividedFold::FoldParts(const std::vector<std::vector<RowR
     if (!part.ok() || !part->has_value()) return taken;
     std::unique_ptr<Reader> reader = std::move(done[**part]);
     scan_->TakeStats(reader->scan.get());
-    const absl::StatusOr<bool> goes_on = take(*reader->fold);
+    const absl::StatusOr<bool> goes_on = take(reader->fold.get());
     GiveBack(std::move(reader));
     if (!goes_on.ok()) return goes_on.status();
     is_enough_ = !*goes_on;

@@ -18,29 +18,16 @@
 #include "model/divided_ranges.h"
 #include "rows/batch.h"
 #include "rows/work_check.h"
+#include "series/query/part_fold.h"
 #include "series/query/query_words.h"
 #include "series/query/series_scan.h"
 #include "work/idle_workers.h"
 
 namespace sonde::series {
 
-// What becomes of the points of a part.  Not for several threads.
-class PartFold {
- public:
-  virtual ~PartFold() = default;
-  // Errors end the part, and whoever takes the parts never meets them.
-  virtual absl::Status Add(const rows::Batch& batch) = 0;
-  // Forgets all points.
-  virtual void Clear() = 0;
-};
-
 // Not for several threads.
 class DividedFold {
  public:
-  // Takes what a part folded; it forgets that when this returns.  False ends the folding.
-  using TakePart = std::function<absl::StatusOr<bool>(const PartFold& part)>;
-  using MakeFold = std::function<std::unique_ptr<PartFold>(const rows::Interrupted& interrupted)>;
-
   // All must outlive this.  `query` has idle workers.  `make_fold`: makes empty folds of one plan.  `order`: as for
   // SeriesScan::ReadRanges.
   DividedFold(const Query& query, SeriesScan* scan, NumberOrder order, MakeFold make_fold)

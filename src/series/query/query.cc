@@ -28,8 +28,14 @@ namespace {
 
 using TakeBatch = SeriesScan::TakeBatch;
 
-// Points one by one.
-absl::Status ReadRaw(const Query& query, const Scans& scans, const TakeBatch& take) {
+// How the caller folds parts of the points.
+struct CallersFold {
+  const MakeFold& make;
+  const TakePart& take;
+};
+
+// Points one by one.  `fold`: null where the caller does not fold parts.
+absl::Status ReadRaw(const Query& query, const Scans& scans, const CallersFold* fold, const TakeBatch& take) {
   bool is_enough = false;
   for (const auto& scan : scans) {
     ValueFilter filter(query.value_conditions, scan->fields());
@@ -45,7 +51,9 @@ absl::Status ReadRaw(const Query& query, const Scans& scans, const TakeBatch& ta
                             scan->order().times_of_field() == RowOrder::Times::kAscending &&
                             scan->CanDivide();
     if (as_numbers && query.idle_workers != nullptr && query.idle_workers->helpers() > 0) {
-      const absl::StatusOr<bool> goes_on = ReadRawInParts(query, scan.get(), take);
+      const absl::StatusOr<bool> goes_on =
+          fold == nullptr ? ReadRawInParts(query, scan.get(), take)
+                          : FoldRawInParts(query, scan.get(), fold->make, fold->take, take);
       if (!goes_on.ok() || !*goes_on) return goes_on.status();
       continue;
     }
@@ -123,12 +131,12 @@ QueryStats StatsOf(const Scans& scans, const Query& query, int64_t results) {
 
 // `of_latest`: where the scan is of its table of newest values; null elsewhere.
 absl::Status ReadSelected(const QueryPlan& plan, const SeriesSchema* of_latest, const Scans& scans,
-                          const TakeBatch& take) {
+                          const CallersFold* fold, const TakeBatch& take) {
   const Query& query = plan.query;
   if (of_latest != nullptr) return ReadNewestValues(*of_latest, query.now_micros, scans[0].get(), take);
   if (query.latest) return ReadNewestPoints(scans, *query.latest, take);
   if (!query.aggregates.empty()) return ReadAggregates(query, scans, take);
-  return query.change ? ReadRawChanges(plan, scans, take) : ReadRaw(query, scans, take);
+  return query.change ? ReadRawChanges(plan, scans, take) : ReadRaw(query, scans, fold, take);
 }
 
 bool HasRanges(const Scans& scans) {
@@ -142,7 +150,7 @@ absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const KnownSeries* op
   if (!HasRanges(*scans) || plan.query.rows_max == 0) return StatsOf(*scans, plan.query, 0);
   Answer answer(plan, row);
   const absl::Status status = ReadSelected(
-      plan, of_latest, *scans, [&answer](const rows::Batch& batch) { return answer.Take(batch); });
+      plan, of_latest, *scans, nullptr, [&answer](const rows::Batch& batch) { return answer.Take(batch); });
   if (!status.ok()) return status;
   answer.Finish();
   return StatsOf(*scans, plan.query, answer.results());
@@ -150,11 +158,11 @@ absl::StatusOr<QueryStats> Run(const SeriesSchema& schema, const KnownSeries* op
 
 absl::StatusOr<QueryStats> RunInBatches(const SeriesSchema& schema, const KnownSeries* open,
                                         const QueryPlan& plan, const SeriesSchema* of_latest,
-                                        TableAccess* tables, const TakeBatch& take) {
+                                        TableAccess* tables, const CallersFold* fold, const TakeBatch& take) {
   const absl::StatusOr<Scans> scans = PlanScans(schema, open, plan, tables);
   if (!scans.ok()) return scans.status();
   if (!HasRanges(*scans)) return StatsOf(*scans, plan.query, 0);
-  const absl::Status status = ReadSelected(plan, of_latest, *scans, take);
+  const absl::Status status = ReadSelected(plan, of_latest, *scans, fold, take);
   if (!status.ok()) return status;
   return StatsOf(*scans, plan.query, 0);
 }
@@ -198,8 +206,11 @@ absl::StatusOr<QueryStats> RunQuery(const KnownSeries& series, const Query& quer
   return stats;
 }
 
-absl::StatusOr<QueryStats> RunQueryInBatches(const KnownSeries& series, const Query& query,
-                                             TableAccess* tables, const TakeAnswer& take) {
+namespace {
+
+absl::StatusOr<QueryStats> RunKnownInBatches(const KnownSeries& series, const Query& query,
+                                             TableAccess* tables, const CallersFold* fold,
+                                             const TakeAnswer& take) {
   DCHECK(!query.top && !query.rows_max && query.fill == Fill::kNone);
   const SeriesSchema view = LabelsAsTags(series);
   absl::StatusOr<ResultHeader> header = HeaderOf(view, query);
@@ -214,9 +225,25 @@ absl::StatusOr<QueryStats> RunQueryInBatches(const KnownSeries& series, const Qu
   if (!plan.ok()) return plan.status();
   if (latest) {
     return RunInBatches(MakeLatestSchema(series.schema, *latest), nullptr, *plan, &series.schema, tables,
-                        take);
+                        fold, take);
   }
-  return RunInBatches(series.schema, series.is_open() ? &series : nullptr, *plan, nullptr, tables, take);
+  return RunInBatches(series.schema, series.is_open() ? &series : nullptr, *plan, nullptr, tables, fold,
+                      take);
+}
+
+}  // namespace
+
+absl::StatusOr<QueryStats> RunQueryInBatches(const KnownSeries& series, const Query& query,
+                                             TableAccess* tables, const TakeAnswer& take) {
+  return RunKnownInBatches(series, query, tables, nullptr, take);
+}
+
+absl::StatusOr<QueryStats> RunQueryInParts(const KnownSeries& series, const Query& query, TableAccess* tables,
+                                           const MakeFold& make, const TakePart& take_part,
+                                           const TakeAnswer& take) {
+  DCHECK(query.takes_numbers && query.value_conditions.empty());
+  const CallersFold fold{make, take_part};
+  return RunKnownInBatches(series, query, tables, &fold, take);
 }
 
 }  // namespace sonde::series

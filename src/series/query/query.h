@@ -19,6 +19,7 @@
 #include "model/table_access.h"
 #include "rows/batch.h"
 #include "series/known/declarations.h"
+#include "series/query/part_fold.h"
 #include "series/query/query_header.h"
 #include "series/query/query_words.h"
 
@@ -45,5 +46,12 @@ absl::StatusOr<QueryStats> RunQuery(const KnownSeries& series, const Query& quer
 using TakeAnswer = std::function<absl::StatusOr<bool>(const rows::Batch& batch)>;
 absl::StatusOr<QueryStats> RunQueryInBatches(const KnownSeries& series, const Query& query,
                                              TableAccess* tables, const TakeAnswer& take);
+
+// The points of a query that takes_numbers and has no conditions on values, for a caller that folds them by itself: where idle
+// processors read parts, `take_part` gets those of `make`, one after the other.  The other points go to `take`, as above.  Points come
+// in the order of RunQueryInBatches, whoever gets them.  The columns of a part's batches are those that `take` sees.
+absl::StatusOr<QueryStats> RunQueryInParts(const KnownSeries& series, const Query& query, TableAccess* tables,
+                                           const MakeFold& make, const TakePart& take_part,
+                                           const TakeAnswer& take);
 
 }  // namespace sonde::series

@@ -101,32 +101,36 @@ class PartPoints final : public PartFold {
 
 }  // namespace
 
-absl::StatusOr<bool> ReadRawInParts(const Query& query, SeriesScan* scan, const SeriesScan::TakeBatch& take) {
+absl::StatusOr<bool> FoldRawInParts(const Query& query, SeriesScan* scan, const MakeFold& make,
+                                    const TakePart& take_part, const SeriesScan::TakeBatch& take) {
   bool is_enough = false;
-  const auto give = [&](const PartPoints& points) {
-    absl::StatusOr<bool> goes_on = points.Give(take);
+  const auto noted = [&is_enough](absl::StatusOr<bool> goes_on) {
     is_enough = goes_on.ok() && !*goes_on;
     return goes_on;
   };
-  DividedFold parts(query, scan, NumberOrder::kByTime,
-                    [&query, scan](const rows::Interrupted& /*interrupted*/) {
-                      return std::make_unique<PartPoints>(query, *scan);
-                    });
+  DividedFold parts(query, scan, NumberOrder::kByTime, make);
   const absl::StatusOr<std::vector<RowRange>> left =
-      parts.Fold([&give](const PartFold& part) { return give(static_cast<const PartPoints&>(part)); });
+      parts.Fold([&](PartFold* part) { return noted(take_part(part)); });
   if (!left.ok()) return left.status();
   if (left->empty() || is_enough) return !is_enough;
-  ValueFilter filter(query.value_conditions, scan->fields());
-  const absl::Status status =
-      scan->ReadRanges(*left, NumberOrder::kByTime, [&](const rows::Batch& batch) -> absl::StatusOr<bool> {
-        const rows::Batch& given = filter.Apply(batch, scan->tags_count() + 1);
-        if (given.rows == 0) return true;
-        const absl::StatusOr<bool> goes_on = take(given);
-        is_enough = goes_on.ok() && !*goes_on;
-        return goes_on;
-      });
+  const absl::Status status = scan->ReadRanges(*left, NumberOrder::kByTime,
+                                               [&](const rows::Batch& batch) { return noted(take(batch)); });
   if (!status.ok()) return status;
   return !is_enough;
+}
+
+absl::StatusOr<bool> ReadRawInParts(const Query& query, SeriesScan* scan, const SeriesScan::TakeBatch& take) {
+  const auto make = [&query, scan](const rows::Interrupted& /*interrupted*/) {
+    return std::make_unique<PartPoints>(query, *scan);
+  };
+  ValueFilter filter(query.value_conditions, scan->fields());
+  return FoldRawInParts(
+      query, scan, make, [&take](PartFold* part) { return static_cast<const PartPoints*>(part)->Give(take); },
+      [&](const rows::Batch& batch) -> absl::StatusOr<bool> {
+        const rows::Batch& given = filter.Apply(batch, scan->tags_count() + 1);
+        if (given.rows == 0) return true;
+        return take(given);
+      });
 }
 
 }  // namespace sonde::series

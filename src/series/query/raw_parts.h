@@ -2,6 +2,7 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "series/query/part_fold.h"
 #include "series/query/query_words.h"
 #include "series/query/series_scan.h"
 
@@ -12,5 +13,10 @@ namespace sonde::series {
 // wait, at most 8 MiB of them, until those before them are given.
 // False: `take` has enough.  Errors: those of the scan and of `take`.
 absl::StatusOr<bool> ReadRawInParts(const Query& query, SeriesScan* scan, const SeriesScan::TakeBatch& take);
+
+// The same for a caller that folds parts by itself: `take_part` gets those of `make`, and `take` the points that are left
+// behind them.  The query has no conditions on values.
+absl::StatusOr<bool> FoldRawInParts(const Query& query, SeriesScan* scan, const MakeFold& make,
+                                    const TakePart& take_part, const SeriesScan::TakeBatch& take);
 
 }  // namespace sonde::series

@@ -111,7 +111,7 @@ class AggregateReader {
       return std::make_unique<PartGroups>(plan_, query_.hold, interrupted);
     });
     const absl::StatusOr<std::vector<RowRange>> left = parts.Fold(
-        [this](const PartFold& part) { return AddGroups(static_cast<const PartGroups&>(part).groups()); });
+        [this](PartFold* part) { return AddGroups(static_cast<const PartGroups*>(part)->groups()); });
     if (!left.ok() || left->empty()) return left.status();
     return scan->ReadRanges(*left, NumberOrder::kAny, add);
   }
