@@ -102,8 +102,11 @@ Router Routes(const ServeSettings& settings, const ServerFacts& facts, const sql
   const auto declarations = std::make_shared<TableDeclarations>(tables);
   AddTablesApi(
       tables, facts.key_visualizer, facts.large_room,
-      [declarations](std::string_view table_name) { return declarations->Find(table_name); },
-      TableDeclarations::IsOwnTable, &router);
+      {.find_series = [declarations](std::string_view table_name) { return declarations->Find(table_name); },
+       .find_meaning =
+           [declarations](std::string_view table_name) { return declarations->MeaningOf(table_name); },
+       .is_own = TableDeclarations::IsOwnTable},
+      &router);
   AddViewsApi(&tables->catalog(), &router);
   AddDashboardsApi(&tables->engine(), &router);
   AddCellApi(tables, facts.large_room, &router);

@@ -11,6 +11,7 @@
 #include "series/known/declaration_store.h"
 #include "series/known/rollup_marks.h"
 #include "series/schema/schema_parser.h"
+#include "server/declared_rows.h"
 #include "table/local_tables.h"
 
 namespace sonde {
@@ -68,7 +69,7 @@ const std::vector<TableDeclarations::SchemaRef>& TableDeclarations::DeclaredIn(c
   return known.schemas;
 }
 
-std::optional<DeclaredSeries> TableDeclarations::Find(std::string_view table_name) {
+std::optional<TableDeclarations::Found> TableDeclarations::FindSchema(std::string_view table_name) {
   const std::string instance(InstanceOfTable(table_name));
   const std::string_view table = IdOfTable(table_name);
   const absl::MutexLock lock(&mutex_);
@@ -76,22 +77,36 @@ std::optional<DeclaredSeries> TableDeclarations::Find(std::string_view table_nam
   if (!tables_.catalog().Find(instance + "/tables/" + series::kDeclarationsTable).ok()) return std::nullopt;
   for (const SchemaRef& schema : DeclaredIn(instance)) {
     const bool is_own = schema->table == table;
-    if (!is_own && !series::SchemaOfTable(*schema, table).has_value()) continue;
-    DeclaredSeries declared{
-        .name = schema->name, .is_read_whole = IsReadWhole(*schema, table), .find_cure = nullptr};
-    // A table that follows another cannot be declared otherwise.
-    if (is_own) {
-      declared.find_cure = [schema, now_micros = tables_.clock().NowMicros()](CureKind kind) {
-        std::optional<Cure> cure;
-        if (auto cured = series::CureDeclaration(*schema, ChangeOf(kind), now_micros); cured.has_value()) {
-          cure = Cure{std::move(cured->change), std::move(cured->schema.text)};
-        }
-        return cure;
-      };
-    }
-    return declared;
+    if (is_own || series::SchemaOfTable(*schema, table).has_value()) return Found{schema, is_own};
   }
   return std::nullopt;
+}
+
+std::optional<DeclaredSeries> TableDeclarations::Find(std::string_view table_name) {
+  const std::optional<Found> found = FindSchema(table_name);
+  if (!found) return std::nullopt;
+  const SchemaRef& schema = found->schema;
+  DeclaredSeries declared{.name = schema->name,
+                          .is_read_whole = IsReadWhole(*schema, IdOfTable(table_name)),
+                          .find_cure = nullptr};
+  // A table that follows another cannot be declared otherwise.
+  if (found->is_own) {
+    declared.find_cure = [schema, now_micros = tables_.clock().NowMicros()](CureKind kind) {
+      std::optional<Cure> cure;
+      if (auto cured = series::CureDeclaration(*schema, ChangeOf(kind), now_micros); cured.has_value()) {
+        cure = Cure{std::move(cured->change), std::move(cured->schema.text)};
+      }
+      return cure;
+    };
+  }
+  return declared;
+}
+
+std::unique_ptr<RowMeaning> TableDeclarations::MeaningOf(std::string_view table_name) {
+  const std::optional<Found> found = FindSchema(table_name);
+  if (!found) return nullptr;
+  if (found->is_own) return MakeDeclaredRows(found->schema->name, *found->schema);
+  return MakeDeclaredRows(found->schema->name, *series::SchemaOfTable(*found->schema, IdOfTable(table_name)));
 }
 
 }  // namespace sonde

@@ -20,6 +20,7 @@
 #include "keyviz/findings.h"
 #include "series/schema/schema.h"
 #include "table/tables.h"
+#include "web/row_meaning.h"
 
 namespace sonde {
 
@@ -33,6 +34,8 @@ class TableDeclarations {
   // `table_name`: projects/P/instances/I/tables/T; also of tables that are derived from a series' own.
   // Nothing: it holds none that is declared, or what was declared cannot be read.
   std::optional<DeclaredSeries> Find(std::string_view table_name);
+  // The same, to read its rows by; null where Find finds nothing.
+  std::unique_ptr<RowMeaning> MeaningOf(std::string_view table_name);
   // Whether it is one in which Sonde keeps its own records, as those declarations.
   static bool IsOwnTable(std::string_view table_name);
 
@@ -42,6 +45,11 @@ class TableDeclarations {
     std::vector<SchemaRef> schemas;
     absl::Time read_again = absl::InfinitePast();
   };
+  struct Found {
+    SchemaRef schema;     // the series'
+    bool is_own = false;  // the table is the series' own, and not derived from it
+  };
+  std::optional<Found> FindSchema(std::string_view table_name) ABSL_LOCKS_EXCLUDED(mutex_);
   const std::vector<SchemaRef>& DeclaredIn(const std::string& instance) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Tables tables_;  // without an observer

@@ -9,11 +9,14 @@
 #include "web/http/query_reader.h"
 
 namespace sonde {
-namespace {
 
 using RowJson = nlohmann::ordered_json;
 
+namespace {
+
 constexpr size_t kValueBytesShown = 1'024;
+// Larger values are not decoded.
+constexpr size_t kMeantBytesMax = 256 << 10;
 constexpr size_t kCellsPerRowShown = 2'000;
 constexpr size_t kRowsBytesMax = 8 << 20;
 // A cell is added to a part that is shorter.
@@ -36,7 +39,11 @@ absl::Status RowsAnswer::Begin() {
 }
 
 absl::StatusOr<bool> RowsAnswer::Next(std::string* part) {
-  if (!std::exchange(has_begun_, true)) *part += "{\"rows\":[";
+  if (!std::exchange(has_begun_, true)) {
+    *part += '{';
+    if (meaning_ != nullptr) *part += fmt::format("\"series\":{},", TextOf(RowJson(meaning_->series())));
+    *part += "\"rows\":[";
+  }
   while (part->size() < kRowsPartBytes) {
     if (has_cells_) {
       WriteCells(part);
@@ -59,17 +66,42 @@ absl::StatusOr<bool> RowsAnswer::TakeStep(std::string* part) {
     *part += fmt::format("],\"next\":{}}}\n", TextOf(next));
     return false;
   }
-  if (!std::exchange(in_row_, true)) {
-    *part += fmt::format("{}{{\"key\":{},\"cells\":[", rows_ == 0 ? "" : ",",
-                         TextOf(RowJson(KeyToText(reader_->row_key()))));
-    ++rows_;
-    cells_shown_ = cells_count_ = 0;
-  }
+  if (!std::exchange(in_row_, true)) BeginRow(part);
   has_cells_ = true;
   ends_row_ = *step == RowReader::Step::kRow;
   cell_ = 0;
   cells_count_ += reader_->cells().size();
   return true;
+}
+
+void RowsAnswer::AddPoints(const FilterCell& one, RowJson* json) {
+  const CellView& cell = one.cell;
+  RowJson points = RowJson::array();
+  for (const MeantPoint& point :
+       meaning_->PointsOf(reader_->family_name(one), cell.qualifier, cell.timestamp_micros, cell.value)) {
+    RowJson values = RowJson::object();
+    for (const auto& [field, value] : point.values) {
+      values[field] = KeyToText(std::string_view(value).substr(0, kValueBytesShown));
+      bytes_ += field.size() + std::min(value.size(), kValueBytesShown) + 50;
+    }
+    points.push_back({{"time_micros", point.time_micros}, {"values", std::move(values)}});
+  }
+  (*json)["points"] = std::move(points);
+}
+
+void RowsAnswer::BeginRow(std::string* part) {
+  *part +=
+      fmt::format("{}{{\"key\":{},", rows_ == 0 ? "" : ",", TextOf(RowJson(KeyToText(reader_->row_key()))));
+  const auto tags = meaning_ == nullptr ? std::nullopt : meaning_->TakeKey(reader_->row_key());
+  has_meaning_ = tags.has_value();
+  if (has_meaning_) {
+    RowJson json = RowJson::object();
+    for (const auto& [name, value] : *tags) json[name] = KeyToText(value);
+    *part += fmt::format("\"tags\":{},", TextOf(json));
+  }
+  *part += "\"cells\":[";
+  ++rows_;
+  cells_shown_ = cells_count_ = 0;
 }
 
 void RowsAnswer::WriteCells(std::string* part) {
@@ -79,11 +111,13 @@ void RowsAnswer::WriteCells(std::string* part) {
     const FilterCell& one = cells[cell_];
     const CellView& cell = one.cell;
     if (cells_shown_ > 0) *part += ',';
-    *part += TextOf({{"family", reader_->family_name(one)},
-                     {"qualifier", KeyToText(cell.qualifier)},
-                     {"time_micros", cell.timestamp_micros},
-                     {"value", KeyToText(cell.value.substr(0, kValueBytesShown))},
-                     {"bytes", cell.value.size()}});
+    RowJson json = {{"family", reader_->family_name(one)},
+                    {"qualifier", KeyToText(cell.qualifier)},
+                    {"time_micros", cell.timestamp_micros},
+                    {"value", KeyToText(cell.value.substr(0, kValueBytesShown))},
+                    {"bytes", cell.value.size()}};
+    if (has_meaning_ && cell.value.size() <= kMeantBytesMax) AddPoints(one, &json);
+    *part += TextOf(json);
     bytes_ += cell.qualifier.size() + std::min(cell.value.size(), kValueBytesShown) + 100;
   }
   has_cells_ = false;

@@ -3,6 +3,9 @@
 //   {"rows": [{"key": "...", "cells": [{"family": ..., "qualifier": ..., "time_micros": ..., "value": ...,
 //   "bytes": ...}], "cells_count": 1}], "next": "..."}
 //
+// Where the rows have a meaning, "series" comes first, with its name.  A row that the series writes then has "tags": {...} behind its key, and a cell of it
+// "points": [{"time_micros": ..., "values": {...}}].
+//
 // The answer shows the first kCellsPerRowShown cells of a row and the first kValueBytesShown bytes of a
 // value.  `next` is the key to go on from, or null.
 //
@@ -12,20 +15,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "table/row_reader.h"
+#include "web/row_meaning.h"
 
 namespace sonde {
 
 class RowsAnswer {
  public:
   // `reader` gives one row more than `rows_max`, and may give rows in parts.
-  RowsAnswer(std::unique_ptr<RowReader> reader, int64_t rows_max)
-      : reader_(std::move(reader)), rows_max_(rows_max) {}
+  // `meaning`: null where they have none.
+  RowsAnswer(std::unique_ptr<RowReader> reader, int64_t rows_max,
+             std::unique_ptr<RowMeaning> meaning = nullptr)
+      : reader_(std::move(reader)), rows_max_(rows_max), meaning_(std::move(meaning)) {}
 
   // Looks for the first row: what is wrong with the question is known then.
   absl::Status Begin();
@@ -36,9 +43,15 @@ class RowsAnswer {
   // Takes the next step of the reader in.  False: the answer has ended.
   absl::StatusOr<bool> TakeStep(std::string* part);
   void WriteCells(std::string* part);
+  // What a cell of the row at hand means.
+  void AddPoints(const FilterCell& one, nlohmann::ordered_json* json);
+  // Opens the row at hand.
+  void BeginRow(std::string* part);
 
   const std::unique_ptr<RowReader> reader_;
   const int64_t rows_max_;
+  const std::unique_ptr<RowMeaning> meaning_;
+  bool has_meaning_ = false;  // the row at hand
   std::optional<RowReader::Step> first_step_;
   bool has_begun_ = false;
   bool in_row_ = false;     // a row is open in the text

@@ -68,13 +68,11 @@ std::string Joined(const std::vector<GcRule>& rules, std::string_view word) {
 
 class TablesApi {
  public:
-  TablesApi(Tables* tables, KeyVisualizer* key_visualizer, LargeRoom* large_room, FindDeclaredSeries declared,
-            IsOwnTable is_own)
+  TablesApi(Tables* tables, KeyVisualizer* key_visualizer, LargeRoom* large_room, TableKnowledge knowledge)
       : tables_(tables),
         key_visualizer_(key_visualizer),
         large_room_(large_room),
-        declared_(std::move(declared)),
-        is_own_(std::move(is_own)) {}
+        knowledge_(std::move(knowledge)) {}
 
   absl::Status List(const HttpRequest& request, HttpResponse* response) const {
     QueryReader query(request);
@@ -136,7 +134,9 @@ class TablesApi {
          .take_large = large_room_ == nullptr ? nullptr : TakeForEntries(large_room_, WhenFull::kRefuse),
          .caller = [caller = request.Caller()] { return caller; }});
     if (!reader.ok()) return reader.status();
-    const auto answer = std::make_shared<RowsAnswer>(*std::move(reader), limit);
+    const auto answer = std::make_shared<RowsAnswer>(
+        *std::move(reader), limit,
+        knowledge_.find_meaning ? knowledge_.find_meaning((*schema)->name) : nullptr);
     if (absl::Status status = answer->Begin(); !status.ok()) return status;
     response->stream = [answer](std::string* part) { return answer->Next(part); };
     return absl::OkStatus();
@@ -279,7 +279,8 @@ class TablesApi {
       }
     }
     json["large_rows"] = std::move(large);
-    const std::optional<DeclaredSeries> declared = declared_ ? declared_(schema.name) : std::nullopt;
+    const std::optional<DeclaredSeries> declared =
+        knowledge_.find_series ? knowledge_.find_series(schema.name) : std::nullopt;
     json["series"] = declared.has_value() ? Json(declared->name) : Json(nullptr);
     return json;
   }
@@ -406,10 +407,10 @@ class TablesApi {
   }
 
   absl::Status AddFindings(const TableSchema& schema, int64_t start, int64_t end, Json* all) const {
-    if (is_own_ && is_own_(schema.name)) return absl::OkStatus();
-    absl::StatusOr<std::vector<Finding>> findings =
-        key_visualizer_->Findings(schema.id, std::string(IdOfTable(schema.name)), start, end,
-                                  declared_ ? declared_(schema.name) : std::nullopt);
+    if (knowledge_.is_own && knowledge_.is_own(schema.name)) return absl::OkStatus();
+    absl::StatusOr<std::vector<Finding>> findings = key_visualizer_->Findings(
+        schema.id, std::string(IdOfTable(schema.name)), start, end,
+        knowledge_.find_series ? knowledge_.find_series(schema.name) : std::nullopt);
     if (!findings.ok()) return findings.status();
     for (const Finding& finding : *findings) {
       all->push_back(
@@ -431,16 +432,15 @@ class TablesApi {
   Tables* const tables_;
   KeyVisualizer* const key_visualizer_;
   LargeRoom* const large_room_;
-  const FindDeclaredSeries declared_;
-  const IsOwnTable is_own_;
+  const TableKnowledge knowledge_;
 };
 
 }  // namespace
 
 void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, LargeRoom* large_room,
-                  FindDeclaredSeries declared, IsOwnTable is_own, Router* router) {
-  const auto api = std::make_shared<const TablesApi>(tables, key_visualizer, large_room, std::move(declared),
-                                                     std::move(is_own));
+                  TableKnowledge knowledge, Router* router) {
+  const auto api =
+      std::make_shared<const TablesApi>(tables, key_visualizer, large_room, std::move(knowledge));
   const std::string table = "/api/v1/tables/{project}/{instance}/{table}";
   const auto get = [&](const std::string& path, auto handle) {
     router->Add({"GET", path, [api, handle](const HttpRequest& request, HttpBody*, HttpResponse* response) {

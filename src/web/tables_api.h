@@ -17,6 +17,7 @@
 #include "keyviz/key_visualizer.h"
 #include "table/tables.h"
 #include "web/http/router.h"
+#include "web/row_meaning.h"
 
 namespace sonde {
 
@@ -26,9 +27,16 @@ using FindDeclaredSeries = std::function<std::optional<DeclaredSeries>(std::stri
 // Whether Sonde keeps its own records in it: nothing is found about such a table.
 using IsOwnTable = std::function<bool(std::string_view table_name)>;
 
+// What is known of tables beside their schemas; each may be null.
+struct TableKnowledge {
+  FindDeclaredSeries find_series;
+  FindRowMeaning find_meaning;
+  IsOwnTable is_own;
+};
+
 // Nothing is owned.  `key_visualizer`: null when nobody watches; then there are no maps (UNIMPLEMENTED).
 // `large_room`: where rows with large values take their place; null: they need none.
 void AddTablesApi(Tables* tables, KeyVisualizer* key_visualizer, LargeRoom* large_room,
-                  FindDeclaredSeries declared, IsOwnTable is_own, Router* router);
+                  TableKnowledge knowledge, Router* router);
 
 }  // namespace sonde

@@ -179,7 +179,9 @@ def judge_patterns(http, window):
     check(ask(http, f"findings?from={start - 400}&to={start - 300}")["findings"] == [], "before")
 
 
-def ask_wrongly(sonde, directory, http):
+def ask_wrongly(sonde, directory, http, endpoint):
+    error = run(sonde, "keyviz", "--http", endpoint, status=1)
+    check("the port speaks no HTTP" in error and "the Bigtable port is another one" in error, f"takes the Bigtable port: {error}")
     check("there are MACHINES" in run(sonde, "keyviz", "NONE", "--http", http, status=1), "names the tables")
     check("must be one of ops" in run(sonde, "keyviz", "--http", http, "--metric", "colour", status=2), "names metrics")
     check("--last must be a time" in run(sonde, "keyviz", "--http", http, "--last", "soon", status=2), "says a time")
@@ -198,7 +200,7 @@ def main():
         try:
             load(sonde, directory, http, endpoint)
             look(sonde, directory, http)
-            ask_wrongly(sonde, directory, http)
+            ask_wrongly(sonde, directory, http, endpoint)
             window = make_patterns(sonde, directory, http, endpoint)
             judge_patterns(http, window)
             server.terminate()

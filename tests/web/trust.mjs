@@ -504,6 +504,50 @@ test("ticks of an axis differ", async () => {
   assert.equal(new Set(texts).size, texts.length, JSON.stringify(texts));
 });
 
+test("no text of a chart is cut off at its right", async () => {
+  const other = await page.context().newPage();
+  await other.addInitScript(() => {
+    const draw = CanvasRenderingContext2D.prototype.fillText;
+    window.textsCut = [];
+    window.textsDrawn = 0;
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+      const at = this.getTransform();
+      if (at.b === 0) {
+        const width = this.measureText(text).width, share = { center: 0.5, right: 0, end: 0 }[this.textAlign] ?? 1;
+        ++window.textsDrawn;
+        if (at.a * (x + width * share) + at.e > this.canvas.width) window.textsCut.push(text);
+      }
+      return draw.call(this, text, x, y, ...rest);
+    };
+  });
+  for (const seconds of [60, 600, 1800, 7200, day, 10 * day]) {
+    await other.goto("about:blank");
+    await other.goto(`${base}#/series?name=cpu&field=usage&from=${start}&to=${start + seconds}`);
+    await other.waitForSelector(`${chart} canvas`);
+    await other.waitForFunction(() => window.textsDrawn > 5);
+    assert.deepEqual(await other.evaluate(() => window.textsCut), [], `${seconds} s`);
+  }
+  await other.close();
+});
+
+test("rows of a declared series are shown as its points", async () => {
+  await open(`#/tables?table=${encodeURIComponent("projects/sonde/instances/sonde/tables/values")}`);
+  await page.waitForSelector("table.data td");
+  await page.selectOption("label:has-text('Show as') select", "points");
+  await page.waitForSelector("[data-part=points]");
+  const heads = await page.locator("[data-part=points] thead th").allTextContents();
+  assert.deepEqual(heads.map((name) => name.replace(/ \(.*\)/, "")), ["Row key", "id", "Time", "count", "doc"]);
+  const lines = await page.locator("[data-part=points] tbody tr").evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent)));
+  assert.equal(lines.length, 2);
+  assert.deepEqual(lines.map((line) => line[0]), ["a", "a"]);
+  assert.deepEqual(lines.map((line) => line[2]), ["42", "42"]);
+  assert.match(lines[0][3], /"b":\[1,2\]/);
+  assert.match(page.url(), /as=points/);
+  await picture("trust-points");
+  await page.reload();
+  await page.waitForSelector("[data-part=points] tbody tr");
+});
+
 test("HTTP requests and points are counted, refused ones by reason", async () => {
   const metrics = (await get(`${base}metrics`)).body.toString().split("\n");
   for (const line of ['sonde_requests_total{method="POST /api/v2/write",code="OK"} 1', 'sonde_requests_total{method="POST /write",code="INVALID_ARGUMENT"} 1',

@@ -10,8 +10,10 @@ export interface Table {
   series: string | null;
 }
 export interface View { name: string; id: string; instance: string; kind: "logical" | "materialized"; query: string }
-export interface Cell { family: string; qualifier: string; time_micros: number; value: string; bytes: number }
-export interface Row { key: string; cells_count: number; cells: Cell[] }
+export interface MeantPoint { time_micros: number; values: Record<string, string> }
+// points, tags: what a declared series means by them.
+export interface Cell { family: string; qualifier: string; time_micros: number; value: string; bytes: number; points?: MeantPoint[] }
+export interface Row { key: string; cells_count: number; cells: Cell[]; tags?: Record<string, string> }
 export interface Finding {
   table: string; pattern: string; severity: "info" | "warning" | "critical"; metric: string | null;
   start_key: string; end_key: string; title: string; text: string; remedy: string;

@@ -9,6 +9,7 @@ import { cellTime, inputSeconds, inputText, zoneName } from "../time";
 import { bytesOfText, openValue } from "../value_panel";
 
 const columnsMax = 12;
+const pointsMax = 500; // lines of points, of one answer
 
 export function tablesPage(): Page {
   const { parameters } = route();
@@ -78,19 +79,20 @@ function browser(table: Table, parameters: URLSearchParams, signal: AbortSignal)
   // Seconds since 1970 in the address and to the server; a time of the page's zone to people.
   const time = (name: string) => h("input", { type: "datetime-local", name, step: 1, value: inputText(Number(parameters.get(name))) });
   const from = time("from"), to = time("to");
+  let as = parameters.get("as") ?? "cells";
   let versions = parameters.get("versions") ?? "1", family = parameters.get("family") ?? "";
   let starts: string[] = [""];
   const results = h("div", { class: "rows", "aria-live": "polite" });
 
   const load = async (how: "step" | "replace") => {
     const asked = { prefix: prefix.value, pattern: pattern.value, start: start.value, end: end.value, family, column: column.value, value: value.value, from: inputSeconds(from.value), to: inputSeconds(to.value) };
-    remember("/tables", { table: table.name, ...asked, versions: versions === "1" ? "" : versions }, how);
+    remember("/tables", { table: table.name, ...asked, versions: versions === "1" ? "" : versions, as: as === "cells" ? "" : as }, how);
     results.setAttribute("aria-busy", "true");
     try {
-      const answer = await get<{ rows: Row[]; next: string | null }>(tablePath(table.name, "/rows"), {
-        ...asked, versions, limit: 50, start: starts.at(-1) || start.value }, signal);
+      const answer = await get<{ series?: string; rows: Row[]; next: string | null }>(tablePath(table.name, "/rows"), {
+        ...asked, versions: as === "points" ? "1000" : versions, limit: 50, start: starts.at(-1) || start.value }, signal);
       show(results, answer.rows.length === 0 ? empty("No rows", "None of this table's rows has such a key and such cells.")
-        : rowsTable(table, answer.rows, versions !== "1"),
+        : answer.series && as === "points" ? pointsTable(table, answer.rows) : rowsTable(table, answer.rows, versions !== "1"),
         h("div", { class: "pager" },
           h("button", { disabled: starts.length === 1, onclick: () => { starts.pop(); void load("replace"); } }, "← Back"),
           h("span", { class: "muted" }, answer.rows.length === 1 ? "1 row" : `${answer.rows.length} rows`),
@@ -101,16 +103,54 @@ function browser(table: Table, parameters: URLSearchParams, signal: AbortSignal)
     results.removeAttribute("aria-busy");
   };
   const again = (how: "step" | "replace" = "step") => { starts = [""]; void load(how); };
+  const history = select([["1", "newest"], ["5", "newest 5"], ["1000", "all versions"]], versions, (value) => { versions = value; again(); });
+  history.disabled = as === "points"; // a point is made of all versions
   const form = h("form", { class: "controls", onsubmit: (event: Event) => { event.preventDefault(); again(); } },
     field("Prefix", prefix, "Bytes that are not printable as \\xNN"), field("Pattern", pattern),
     field("Family", select([["", "all"], ...table.families.map((one): [string, string] => [one.name, one.name])], family, (value) => { family = value; again(); })),
-    field("History", select([["1", "newest"], ["5", "newest 5"], ["1000", "all versions"]], versions, (value) => { versions = value; again(); })),
+    field("History", history),
+    table.series && field("Show as", select([["cells", "cells"], ["points", `points of ${table.series}`]], as, (value) => { as = value; history.disabled = as === "points"; again(); })),
     h("button", { class: "primary", type: "submit" }, "Find rows"),
     h("details", { class: "more", open: [start, end, column, value, from, to].some((input) => input.value !== "") }, h("summary", {}, "Key range, columns, values, times"),
       h("div", { class: "controls" }, field("From key", start, "Bytes that are not printable as \\xNN"), field("To key", end, "This key is not included"),
         field("Column", column), field("Value", value), field(`From time (${zoneName()})`, from), field(`To time (${zoneName()})`, to, "This second is not included"))));
   again("replace");
   return h("section", { class: "card" }, h("h2", {}, "Rows"), form, results);
+}
+
+// The points that the table's series means by its rows: their tags, time and fields, a line each.
+function pointsTable(table: Table, rows: Row[]): HTMLElement {
+  const tags = new Set<string>(), fields = new Set<string>();
+  const lines: { row: Row; time: number; values: Record<string, string> }[] = [];
+  let strange = 0, left_out = 0;
+  for (const row of rows) {
+    const byTime = new Map<number, Record<string, string>>();
+    for (const cell of row.cells) {
+      if (!cell.points || cell.points.length === 0) ++strange;
+      // The newest version of a value comes first.
+      for (const point of cell.points ?? []) byTime.set(point.time_micros, Object.assign(byTime.get(point.time_micros) ?? {}, { ...point.values, ...byTime.get(point.time_micros) }));
+    }
+    left_out += row.cells_count - row.cells.length;
+    for (const tag of Object.keys(row.tags ?? {})) tags.add(tag);
+    for (const [time, values] of [...byTime].sort((a, b) => a[0] - b[0])) {
+      for (const name of Object.keys(values)) fields.add(name);
+      lines.push({ row, time, values });
+    }
+  }
+  const shown = lines.slice(0, pointsMax);
+  const notes = [
+    lines.length > shown.length && `${number(lines.length - shown.length)} more points of these rows are not shown.`,
+    left_out > 0 && `${number(left_out)} more cells of these rows were not read.`,
+    strange > 0 && `${number(strange)} ${strange === 1 ? "cell is none" : "cells are none"} that the series writes: look at the cells.`,
+  ].filter((note) => note);
+  return h("div", {}, h("div", { class: "scroll" }, h("table", { class: "data", "data-part": "points" },
+    h("thead", {}, h("tr", {}, ["Row key", ...tags, `Time (${zoneName()})`, ...fields].map((name) => h("th", {}, name)))),
+    h("tbody", {}, shown.map(({ row, time, values }, at) => h("tr", { class: shown[at - 1]?.row === row ? undefined : "first" },
+      h("th", { scope: "row" }, shown[at - 1]?.row !== row && h("button", { class: "link", type: "button", title: "Opens the whole key",
+        onclick: () => openValue({ title: "Row key", about: [["Table", table.id]], bytes: bytesOfText(row.key), file: "key" }) }, row.key)),
+      [...tags].map((tag) => h("td", {}, row.tags?.[tag])), h("td", { class: "time" }, cellTime(time)),
+      [...fields].map((name) => h("td", {}, values[name]))))))),
+    notes.map((note) => h("p", { class: "muted" }, note)));
 }
 
 // A column for each family:qualifier while there are few of them; else cells one below the other. Keys and values open in a panel.
