@@ -11,6 +11,8 @@ namespace {
 // more.
 constexpr size_t kCellsAtOnce = 4096;
 constexpr size_t kCellsPassedAtOnce = 16'384;
+// Rows whose keys are looked at together, to pass over those that nobody wants.
+constexpr size_t kKeysAtOnce = 128;
 
 // The largest scratch that a cursor leaves to the next one: enough for a read of some rows.
 constexpr size_t kScratchBytesKept = 64 << 10;
@@ -188,6 +190,7 @@ void PageCursor::Scratch::Clear() {
   }
   arena.Clear();
   keys.clear();
+  are_wanted.clear();
 }
 
 // Counts the memory of the members that grow with the read.
@@ -340,6 +343,30 @@ void PageCursor::FillPiece(std::string_view key, absl::Span<const Group> groups,
   piece->numbers.resize(columns);
 }
 
+absl::Status PageCursor::PassOverRows(size_t* end) {
+  std::vector<uint8_t>& wanted = scratch_->are_wanted;
+  while (rows_begin_ < rows_end_) {
+    if (rows_begin_ >= asked_begin_ + wanted.size()) {
+      const size_t count = std::min(kKeysAtOnce, rows_end_ - rows_begin_);
+      asked_begin_ = rows_begin_;
+      scratch_->arena.Clear();
+      scratch_->keys.resize(count);
+      if (!reader_->keys_.Decode(rows_begin_, rows_begin_ + count, &scratch_->arena, scratch_->keys.data()))
+        return DamagedPage("row keys");
+      wanted.resize(count);
+      for (size_t i = 0; i < count; ++i) wanted[i] = hints_.wants_row(scratch_->keys[i]) ? 1 : 0;
+    }
+    const auto from = wanted.begin() + static_cast<std::ptrdiff_t>(rows_begin_ - asked_begin_);
+    const auto first = std::find(from, wanted.end(), 1);
+    rows_begin_ += static_cast<size_t>(first - from);
+    if (first == wanted.end()) continue;
+    *end = rows_begin_ + static_cast<size_t>(std::find(first, wanted.end(), 0) - first);
+    return absl::OkStatus();
+  }
+  *end = rows_end_;
+  return absl::OkStatus();
+}
+
 // The next rows to decode, of those that are left.
 void PageCursor::ChooseRows(const PageShape& shape, size_t* begin, size_t* end) {
   size_t cells = 0, wanted = 0;
@@ -352,12 +379,12 @@ void PageCursor::ChooseRows(const PageShape& shape, size_t* begin, size_t* end) 
     return true;
   };
   *begin = rows_begin_;
-  *end = rows_end_;
   if (reverse_) {
     for (*begin = *end; *begin > rows_begin_ && take(*begin - 1);) --*begin;
     rows_end_ = *begin;
   } else {
-    for (*end = *begin; *end < rows_end_ && take(*end);) ++*end;
+    const size_t wanted_end = *end;
+    for (*end = *begin; *end < wanted_end && take(*end);) ++*end;
     rows_begin_ = *end;
   }
 }
@@ -365,7 +392,12 @@ void PageCursor::ChooseRows(const PageShape& shape, size_t* begin, size_t* end) 
 absl::Status PageCursor::DecodeRows() {
   absl::StatusOr<PageShape*> shape = reader_->Shape();
   if (!shape.ok()) return shape.status();
-  size_t begin = 0, end = 0;
+  size_t begin = 0, end = rows_end_;
+  if (hints_.wants_row && !reverse_) {
+    if (absl::Status status = PassOverRows(&end); !status.ok()) return status;
+  }
+  rows_done_ = rows_decoded_ = 0;
+  if (rows_begin_ == rows_end_) return absl::OkStatus();
   ChooseRows(**shape, &begin, &end);
   scratch_->arena.Clear();
   scratch_->keys.resize(end - begin);
@@ -374,7 +406,6 @@ absl::Status PageCursor::DecodeRows() {
   if (absl::Status status = (*shape)->DecodeTimes(begin, end); !status.ok()) return status;
   scratch_->row_groups.clear();
   scratch_->groups.clear();
-  rows_done_ = rows_decoded_ = 0;
   for (Decoded& decoded : scratch_->decoded) {
     decoded.ranges.clear();
     decoded.count = 0;

@@ -80,7 +80,7 @@ class PageReader {
 };
 
 // The cells of a page that lie in a range of rows and that the hints ask for (columns, time_range,
-// newest_per_column, keys_only, newest_of_row, numbers).  Rows come ascending or descending.  newest_per_column counts in
+// newest_per_column, keys_only, newest_of_row, numbers; ascending, wants_row).  Rows come ascending or descending.  newest_per_column counts in
 // each row by itself.  Not for several threads.
 class PageCursor {
  public:
@@ -134,6 +134,8 @@ class PageCursor {
   void ChooseColumns();
   absl::Status ChooseNumbers();
   absl::Status DecodeRows();
+  // Moves rows_begin_ to the next row that is wanted.  Sets *end to the end of the wanted rows that follow it, as far as is known.
+  absl::Status PassOverRows(size_t* end);
   void ChooseRows(const PageShape& shape, size_t* begin, size_t* end);
   void PickColumns(const PageShape& shape, size_t row);
   // Whether the rows are alike and wanted with all their times.  Alike rows are planned together, by
@@ -172,6 +174,7 @@ class PageCursor {
     std::vector<Decoded> decoded;  // by stream
     codec::ByteArena arena;
     std::vector<std::string_view> keys;
+    std::vector<uint8_t> are_wanted;  // of rows from asked_begin_ on
   };
   static std::unique_ptr<Scratch>& SpareOfThread();
 
@@ -179,6 +182,7 @@ class PageCursor {
   bool started_ = false;
   bool takes_all_times_ = false;
   size_t rows_begin_ = 0, rows_end_ = 0;  // rows that are not decoded yet
+  size_t asked_begin_ = 0;                // the first row that hints_.wants_row was asked for at last
   std::optional<size_t> picked_set_;
   size_t rows_decoded_ = 0, rows_done_ = 0;  // rows_done_ of the rows_decoded_ were given out
 };

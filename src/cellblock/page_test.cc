@@ -290,7 +290,20 @@ TEST(Page, GivesWhatIsAskedForAndNoMore) {
         const bool reverse = random.Uniform(2) == 0;
         Rows got;
         Read(page, range, hints, reverse, &got);
-        ASSERT_EQ(got, Select(rows, range, hints, reverse)) << "kind " << static_cast<int>(kind);
+        Rows selected = Select(rows, range, hints, reverse);
+        ASSERT_EQ(got, selected) << "kind " << static_cast<int>(kind);
+
+        // Some rows are not wanted, alone and many together.
+        const uint64_t seed = random.Uniform(1'000), share = 1 + random.Uniform(8);
+        hints.wants_row = [&](std::string_view key) {
+          return std::hash<std::string>{}(fmt::format("{} {}", seed, key)) % 8 < share;
+        };
+        got.clear();
+        Read(page, range, hints, reverse, &got);
+        std::erase_if(selected, [&](const Row& row) { return !hints.wants_row(row.key); });
+        // In reverse it is advice that nobody takes.
+        if (reverse) std::erase_if(got, [&](const Row& row) { return !hints.wants_row(row.key); });
+        ASSERT_EQ(got, selected) << "kind " << static_cast<int>(kind);
       }
     }
   }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/number_bytes.h"
@@ -32,6 +34,8 @@ struct ReadHints {
   // numbers (RowPiece::numbers) where all of their values in reach are written so.  Empty: as cells.
   // Of kTimesOnly: any values, none of which need be those that are stored.
   std::vector<NumberBytes> numbers;
+  // Rows for which it answers false need not come.  Called by the thread that reads; empty: all are wanted.
+  std::function<bool(std::string_view row_key)> wants_row;
   // The reader stops after this many rows that have a cell which all the hints above ask for.
   std::optional<int64_t> rows_max;
 };

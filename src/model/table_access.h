@@ -93,8 +93,10 @@ struct NumberRead {
   std::vector<Column> columns;  // in any order, each once
   int64_t start_micros = 0;     // only cells in [start, end); end 0 is infinity
   int64_t end_micros = 0;
-  int32_t cells_per_column_max = 0;           // newest first, among these cells; 0: no limit
-  bool reversed = false;                      // rows come in reverse, cells do not
+  int32_t cells_per_column_max = 0;  // newest first, among these cells; 0: no limit
+  bool reversed = false;             // rows come in reverse, cells do not
+  // Rows for which it answers false need not come, and cost little.  Called by the thread that reads; empty: all are wanted.
+  std::function<bool(std::string_view row_key)> wants_row;
   bool whole_rows = false;                    // each row comes in one call, whatever memory it takes
   std::function<absl::Status()> interrupted;  // as in RowRead
 };

@@ -66,6 +66,13 @@ class NumberStream::Reader {
     options.reverse = read_.reversed;
     options.interrupted = read_.interrupted;
     options.hints = HintsOf(read_, order_);
+    if (read_.wants_row) {
+      options.hints.wants_row = [this](std::string_view row_key) {
+        const bool is_wanted = read_.wants_row(row_key);
+        if (!is_wanted) ++rows_passed_;
+        return is_wanted;
+      };
+    }
     options.hints.families = std::vector<FamilyId>{family_.id};
     RefineReadHints({rule_}, &options.hints);
     absl::StatusOr<std::unique_ptr<RowStream>> stream =
@@ -110,7 +117,7 @@ class NumberStream::Reader {
       has_piece_ = *more;
       if (*more) return true;
       is_over_ = true;
-      if (watch_.has_value()) watch_->End(reads_all_, rows_seen_, caller_);
+      if (watch_.has_value()) watch_->End(reads_all_, rows_seen_ + rows_passed_, caller_);
     }
     return false;
   }
@@ -243,6 +250,7 @@ class NumberStream::Reader {
   std::string row_key_;
   std::vector<Column> columns_;  // as in read_
   int64_t rows_seen_ = 0;
+  int64_t rows_passed_ = 0;  // that were not wanted
   std::vector<NumberRow::Part> parts_;
   HeldNumbers held_;  // of whole rows that come in pieces
   std::vector<int64_t> timestamps_;

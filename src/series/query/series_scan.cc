@@ -149,27 +149,35 @@ absl::Status SeriesScan::PlanOpen() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> SeriesScan::IsAskedFor() {
-  if (open_ == nullptr) return Matches(codec_, selection_, key_) && conditions_.Match(key_.tags);
+absl::StatusOr<bool> SeriesScan::IsAskedFor(KeyOfRow* row) const {
+  if (open_ == nullptr) return Matches(codec_, selection_, row->key) && conditions_.Match(row->key.tags);
   const Selection times{.tags = {}, .from_micros = selection_.from_micros, .to_micros = selection_.to_micros};
-  if (!Matches(codec_, times, key_)) return false;
+  if (!Matches(codec_, times, row->key)) return false;
   // The rows of a series lie together.
-  if (key_.tags[0] == labels_text_) return are_labels_asked_for_;
-  labels_text_.clear();
-  if (absl::Status status = ParseLabelsText(*open_, key_.tags[0], &labels_); !status.ok()) return status;
-  labels_text_ = key_.tags[0];
-  are_labels_asked_for_ = AreLabelsAskedFor();
-  return are_labels_asked_for_;
+  const std::string& text = row->key.tags[0];
+  if (text == row->labels_text) return row->are_labels_asked_for;
+  row->labels_text.clear();
+  if (absl::Status status = ParseLabelsText(*open_, text, &row->labels); !status.ok()) return status;
+  row->labels_text = text;
+  row->are_labels_asked_for = AreAskedFor(row->labels);
+  return row->are_labels_asked_for;
 }
 
-bool SeriesScan::AreLabelsAskedFor() const {
-  for (size_t i = 0; i < labels_.size(); ++i) {
+bool SeriesScan::AreAskedFor(const std::vector<std::string>& labels) const {
+  for (size_t i = 0; i < labels.size(); ++i) {
     const TagFilter& filter = selection_.tags[i];
-    if (filter.IsAny() || (filter.prefix && labels_[i].starts_with(*filter.prefix))) continue;
-    if (std::find(filter.values.begin(), filter.values.end(), labels_[i]) == filter.values.end())
-      return false;
+    if (filter.IsAny() || (filter.prefix && labels[i].starts_with(*filter.prefix))) continue;
+    if (std::find(filter.values.begin(), filter.values.end(), labels[i]) == filter.values.end()) return false;
   }
-  return conditions_.Match(labels_);
+  return conditions_.Match(labels);
+}
+
+bool SeriesScan::PassesOverRows() const {
+  return selection_.from_micros > kTimeBeginMicros || selection_.to_micros < kTimeEndMicros ||
+         !plan_.query.conditions.empty() ||
+         std::any_of(
+             selection_.tags.begin(), selection_.tags.end(),
+             [](const TagFilter& filter) { return !filter.IsAny(); });
 }
 
 RowRead SeriesScan::MakeRead(std::vector<RowRange> ranges) const {
@@ -196,12 +204,12 @@ bool SeriesScan::TakeRow(ReadRow* found, const std::function<absl::StatusOr<bool
     if (found->cells.empty()) return true;
   }
   last_row_key_ = found->row_key;
-  *problem = codec_.Decode(found->row_key, &key_);
+  *problem = codec_.Decode(found->row_key, &row_.key);
   if (!problem->ok()) return false;
-  const absl::StatusOr<bool> is_asked_for = IsAskedFor();
+  const absl::StatusOr<bool> is_asked_for = IsAskedFor(&row_);
   *problem = is_asked_for.status();
   if (!problem->ok() || !*is_asked_for) return problem->ok();
-  *problem = points_.Read(*found, key_, selection_.from_micros, selection_.to_micros);
+  *problem = points_.Read(*found, row_.key, selection_.from_micros, selection_.to_micros);
   if (!problem->ok()) return false;
   const absl::StatusOr<bool> goes_on = row();
   *problem = goes_on.status();
@@ -360,9 +368,9 @@ bool SeriesScan::TakeNumbers(const NumberRow& found, bool by_time, NumberPoints*
   if (found.row_key != last_row_key_ || stats_.rows_read == 0) {
     last_row_key_ = found.row_key;
     ++stats_.rows_read;
-    *problem = codec_.Decode(found.row_key, &key_);
+    *problem = codec_.Decode(found.row_key, &row_.key);
     if (!problem->ok()) return false;
-    const absl::StatusOr<bool> is_asked_for = IsAskedFor();
+    const absl::StatusOr<bool> is_asked_for = IsAskedFor(&row_);
     *problem = is_asked_for.status();
     if (!problem->ok()) return false;
     is_asked_for_ = *is_asked_for;
@@ -378,7 +386,7 @@ bool SeriesScan::TakeNumbers(const NumberRow& found, bool by_time, NumberPoints*
   }
   if (!is_asked_for_) return true;
   BeginBatch(tags());
-  *problem = points->Read(found, key_, selection_.from_micros, selection_.to_micros, by_time, &batch_);
+  *problem = points->Read(found, row_.key, selection_.from_micros, selection_.to_micros, by_time, &batch_);
   if (!problem->ok()) return false;
   if (batch_.rows == 0) return true;
   const absl::StatusOr<bool> goes_on = GiveBatch(take);
@@ -414,7 +422,7 @@ absl::Status SeriesScan::ReadNumbersSorted(const TakeBatch& take) {
       if (!order.ok()) return order.status();
       rows::TakeRows(all, *order, 0, &sorted);
       series = rows::HeldBatch();
-      key_.tags = series_tags;
+      row_.key.tags = series_tags;
       BeginBatch(tags());
       sorted.View(&batch_);
       const absl::StatusOr<bool> goes_on = GiveBatch(take);
@@ -430,17 +438,17 @@ absl::Status SeriesScan::ReadNumbersSorted(const TakeBatch& take) {
     return std::all_of(tags.begin(), tags.end(), [&](size_t tag) { return a[tag] == b[tag]; });
   };
   const auto hold = [&](const rows::Batch& batch) -> absl::StatusOr<bool> {
-    if (!held.empty() && !is_same_in_front(held.begin()->first, key_.tags)) {
+    if (!held.empty() && !is_same_in_front(held.begin()->first, row_.key.tags)) {
       // What is held is given as a batch, too.
-      const DecodedKey of_batch = key_;
+      const DecodedKey of_batch = row_.key;
       const rows::Batch kept = batch;
       const absl::StatusOr<bool> goes_on = give();
       is_enough = goes_on.ok() && !*goes_on;
       if (!goes_on.ok() || is_enough) return goes_on;
-      key_ = of_batch;
+      row_.key = of_batch;
       batch_ = kept;
     }
-    const auto [series, is_new] = held.try_emplace(key_.tags, ColumnTypes());
+    const auto [series, is_new] = held.try_emplace(row_.key.tags, ColumnTypes());
     series->second.Append(batch, tags().size());
     const size_t columns = series->second.columns.size();
     values_held += batch.rows * (columns - 1);
@@ -476,6 +484,15 @@ absl::Status SeriesScan::ReadNumbersAsTheyLie(bool is_reversed, bool by_time, co
     reads.back().interrupted = interrupted_;
   };
   std::for_each(streams_.begin(), streams_.end(), add);
+  if (reads.size() == 1 && PassesOverRows()) {
+    reads[0].wants_row = [this](std::string_view key) {
+      if (!codec_.Decode(key, &coming_.key).ok()) return true;  // the error is told when the row has come
+      const absl::StatusOr<bool> is_asked_for = IsAskedFor(&coming_);
+      if (!is_asked_for.ok() || *is_asked_for) return true;
+      ++stats_.rows_read;
+      return false;
+    };
+  }
   stats_.requests += static_cast<int64_t>(reads.size());
   absl::Status problem;
   const auto row = [&](const NumberRow& found) {

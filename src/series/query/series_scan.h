@@ -89,9 +89,9 @@ class SeriesScan {
   // answers false; key(), tags() and points() are then of that row.
   absl::Status Read(const RowRead& read, const std::function<absl::StatusOr<bool>()>& row);
   RowOrder order_of_read() const { return RowOrder(codec_, false); }
-  const DecodedKey& key() const { return key_; }
+  const DecodedKey& key() const { return row_.key; }
   // Those of the query.
-  const std::vector<std::string>& tags() const { return open_ == nullptr ? key_.tags : labels_; }
+  const std::vector<std::string>& tags() const { return open_ == nullptr ? row_.key.tags : row_.labels; }
   size_t tags_count() const { return open_ == nullptr ? schema().tags.size() : open_->labels.size(); }
   const RowPoints& points() const { return points_; }
 
@@ -120,8 +120,19 @@ class SeriesScan {
   void LeaveOutForgotten(int64_t now_micros);
   // False: enough, or *problem.
   bool TakeRow(ReadRow* found, const std::function<absl::StatusOr<bool>()>& row, absl::Status* problem);
-  absl::StatusOr<bool> IsAskedFor();
-  bool AreLabelsAskedFor() const;
+  // A row's key, decoded.  An open series has the last three: the labels, the text that they were read from, and whether they are
+  // asked for.
+  struct KeyOfRow {
+    DecodedKey key;
+    std::vector<std::string> labels;
+    std::string labels_text;
+    bool are_labels_asked_for = false;
+  };
+  // Whether the row of row->key is.
+  absl::StatusOr<bool> IsAskedFor(KeyOfRow* row) const;
+  bool AreAskedFor(const std::vector<std::string>& labels) const;
+  // Whether rows of the ranges may not be asked for.
+  bool PassesOverRows() const;
   // Makes batch_ have these tags only; they must stay until it is given.
   void BeginBatch(const std::vector<std::string>& tags);
   // Gives batch_, whose rows are those of the columns behind the tags.
@@ -155,15 +166,11 @@ class SeriesScan {
   std::vector<std::vector<RowRange>> streams_;  // of salts that are merged, at most kScansMax; else one
   RowOrder order_;
   RowPoints points_;
-  DecodedKey key_;
+  KeyOfRow row_;     // at hand
+  KeyOfRow coming_;  // before it is read
   // The row that came last, which may go on where it came as numbers, and whether it is asked for.
   std::string last_row_key_;
   bool is_asked_for_ = false;
-  // An open series has these: the labels of the row at hand, the text that they were read from, and whether they
-  // are asked for.
-  std::vector<std::string> labels_;
-  std::string labels_text_;
-  bool are_labels_asked_for_ = false;
   QueryStats stats_;
   rows::Batch batch_;
   std::vector<std::string_view> tag_views_;  // of batch_
