@@ -18,7 +18,6 @@ namespace sonde::series {
 namespace {
 
 constexpr std::string_view kTailKind = "n#";
-constexpr std::string_view kDirectoryKind = "s";  // behind the tails, so that one scan reads it after them
 constexpr std::string_view kBlockKind = "b#";
 constexpr std::string_view kDayKind = "d#";
 constexpr std::string_view kFieldKind = "f#";
@@ -89,11 +88,6 @@ absl::Status Both(const absl::Status& problem, const absl::Status& status) {
 
 }  // namespace
 
-absl::Status EnsureIndexTable(TableAccess* tables) {
-  return tables->EnsureTable(kIndexTable,
-                             {{kIndexFamily, GcRule{GcRule::MaxVersions{1}}}, {kIndexSetsFamily, GcRule{}}});
-}
-
 std::string TailKey(std::string_view series, std::string_view block, size_t first) {
   return fmt::format("{}{}#{:04x}", KeyOf(series, kTailKind), block, first);
 }
@@ -117,8 +111,6 @@ bool DecodeTexts(std::string_view bytes, std::vector<std::string>* texts) {
   }
   return in.empty();
 }
-
-std::string DirectoryKey(std::string_view series) { return KeyOf(series, kDirectoryKind); }
 
 absl::StatusOr<IndexDirectory> ReadDirectory(std::string_view series, TableAccess* tables,
                                              const std::function<absl::Status()>& interrupted) {

@@ -19,24 +19,16 @@
 #include "model/table_access.h"
 #include "series/index/entity_block.h"
 #include "series/index/position_set.h"
+#include "series/known/indexed_series.h"
 
 namespace sonde::series {
 
-constexpr char kIndexTable[] = "sonde_index";
-// Of parts and blocks: newest cell only.
-constexpr char kIndexFamily[] = "i";
-// Of sets: all cells count.
-constexpr char kIndexSetsFamily[] = "a";
 constexpr char kListColumn[] = "list";
 constexpr char kHeaderColumn[] = "#";
 constexpr char kLabelColumnPrefix = '=';
-constexpr char kWholeColumn[] = "whole";
-constexpr char kGivenUpColumn[] = "given_up";
 constexpr char kSealedColumnPrefix[] = "b.";
 // A block is closed once the texts of its entities have so many bytes, so that its cells stay small.
 constexpr size_t kBlockTextBytesMax = 8 << 20;
-
-absl::Status EnsureIndexTable(TableAccess* tables);
 
 // Entities that are in no sealed block yet: those of a block from `first` on.
 struct IndexTail {
@@ -58,7 +50,6 @@ struct IndexDirectory {
 
   bool IsEmpty() const { return !is_given_up && sealed.empty() && tails.empty(); }
 };
-std::string DirectoryKey(std::string_view series);
 // Whatever is written meanwhile, each entity that was there when this began is in what it gives.
 absl::StatusOr<IndexDirectory> ReadDirectory(std::string_view series, TableAccess* tables,
                                              const std::function<absl::Status()>& interrupted = nullptr);

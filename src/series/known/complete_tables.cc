@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "series/known/declaration_store.h"
+#include "series/known/indexed_series.h"
 #include "series/known/point_scan.h"
 #include "series/known/row_match.h"
 #include "series/schema/schema_parser.h"
@@ -135,6 +136,9 @@ absl::StatusOr<std::set<std::string>> CompleteTables(const SeriesSchema& schema,
 
 absl::StatusOr<std::vector<Finding>> FindIncompleteTables(const SeriesSchema& schema, TableAccess* tables) {
   std::vector<Finding> findings;
+  absl::StatusOr<std::optional<Finding>> index = FindIndexGap(schema, tables);
+  if (!index.ok()) return index.status();
+  if (index->has_value()) findings.push_back(**std::move(index));
   const std::vector<DerivedTable> derived = DerivedTablesOf(schema);
   if (derived.empty()) return findings;
   const absl::StatusOr<std::set<std::string>> complete = CompleteTables(schema, tables);

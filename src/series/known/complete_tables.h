@@ -41,7 +41,7 @@ absl::Status NoteComplete(const SeriesSchema& schema, TableAccess* tables, const
 // By DerivedTable::name.
 absl::StatusOr<std::set<std::string>> CompleteTables(const SeriesSchema& schema, TableAccess* tables);
 
-// A warning for each table of `schema` that is not complete, and the command that fills it.
+// A warning for each table of `schema` that is not complete, and for its index, and the command that fills it.
 absl::StatusOr<std::vector<Finding>> FindIncompleteTables(const SeriesSchema& schema, TableAccess* tables);
 
 // Whether there are rows; of periods, tables.

@@ -9,6 +9,7 @@
 #include "series/known/complete_tables.h"
 #include "series/known/declaration_check.h"
 #include "series/known/declaration_store.h"
+#include "series/known/indexed_series.h"
 #include "series/known/rollup_marks.h"
 #include "series/known/table_rules.h"
 
@@ -30,7 +31,10 @@ absl::Status EnsureSeriesTables(const SeriesSchema& schema, TableAccess* tables,
   }
   if (schema.text.empty()) return absl::OkStatus();
   if (absl::Status status = DropWrongNotes(schema, tables); !status.ok()) return status;
+  const absl::StatusOr<bool> is_new = DropIndexMark(schema, tables);
+  if (!is_new.ok()) return is_new.status();
   if (absl::Status status = StoreDeclaration(schema, tables, *clock); !status.ok()) return status;
+  if (absl::Status status = KeepIndexMark(schema, *is_new, tables, *clock); !status.ok()) return status;
   return KeepCompleteNotes(schema, tables, *clock);
 }
 

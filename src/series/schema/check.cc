@@ -330,14 +330,15 @@ void Checker::CheckText(const DeclaredQuery& query) {
                                   [](const KeyPart& part) { return part.kind != KeyPart::Kind::kConst; });
   if (first == schema_.key.end() || first->kind != KeyPart::Kind::kTag) return;
   const std::string& leading = schema_.tags[first->tag].name;
-  if (HasWord(query.text, leading)) return;
+  if (HasWord(query.text, leading) || schema_.is_indexed) return;
   for (const Tag& tag : schema_.tags) {
     if (!HasWord(query.text, tag.name)) continue;
     Add(Severity::kWarning, query.line,
         fmt::format(
             "query '{}' names '{}' but not '{}', which comes first in the key: it reads the whole table",
             query.text, tag.name, leading),
-        fmt::format("put '{}' first in 'key', or name '{}' in the query", tag.name, leading));
+        fmt::format("put '{}' first in 'key', name '{}' in the query, or declare index: yes", tag.name,
+                    leading));
     return;
   }
 }
@@ -367,7 +368,8 @@ void Checker::CheckQueries() {
     const bool is_by_period = !schema_.periods.empty() && query.range == DeclaredQuery::Range::kDuration;
     if (IsNarrowed(schema_.key, query) || is_by_another || is_by_period) continue;
     const bool asks_for_all = query.tags.empty() && query.range == DeclaredQuery::Range::kAll;
-    if (asks_for_all) continue;
+    if (asks_for_all || (schema_.is_indexed && !query.tags.empty())) continue;
+    const std::string index = query.tags.empty() ? "" : ", or declare index: yes";
     const std::string remedy = is_latest ? "derive a table of newest values: - latest: TABLE"
                                          : "derive a second order of the points, or a copy of each period: - "
                                            "order: { table, key }, - period: "
@@ -375,7 +377,7 @@ void Checker::CheckQueries() {
     Add(Severity::kWarning, query.line,
         fmt::format("query '{}' fixes nothing that comes first in the key: it reads the whole table",
                     query.text),
-        remedy);
+        remedy + index);
   }
 }
 

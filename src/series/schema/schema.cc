@@ -138,6 +138,7 @@ SeriesSchema MakeDerived(const SeriesSchema& schema, std::string table) {
   SeriesSchema result = schema;
   result.table = std::move(table);
   result.text.clear();
+  result.is_indexed = false;
   result.latest.clear();
   result.periods.clear();
   result.orders.clear();

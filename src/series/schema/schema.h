@@ -195,6 +195,10 @@ struct SeriesSchema {
   // Cells have the time when they were written, so that an amended value stays as an older version.  For
   // layouts whose rows or columns say the time of the event (all but kCells, kColumns, kBlob with a bucket).
   bool keeps_corrections = false;
+  // Its entities (sets of tags) are in the index of series (known/indexed_series.h).  Of the series as declared; its derived tables and
+  // earlier versions, as schemas of their own, are not indexed.
+  bool is_indexed = false;
+  int index_line = 0;
   std::string time_column;      // each row has its time in this column too, epoch ms; empty: none
   std::string delimiter = "#";  // one byte, or none
   std::string family = "m";     // of fields that name no other, of copies and blobs

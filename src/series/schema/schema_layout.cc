@@ -12,6 +12,13 @@
 #include "series/schema/status_text.h"
 
 namespace sonde::series {
+namespace {
+
+// The least piece of time that may stand in front of the tags of a series that is indexed: a question reads a range of keys for each
+// piece and series that it asks for.
+constexpr int64_t kIndexedPieceMicrosMin = kMicrosPerMinute;
+
+}  // namespace
 
 void SchemaReader::ReadBucketAndLayout(const MapReader& map) {
   if (const auto text = map.Text("bucket")) {
@@ -203,6 +210,41 @@ void SchemaReader::CheckLayout() {
                          "event; in this layout {} only the cell's timestamp does",
                          LayoutName(schema_.layout)));
   }
+}
+
+void SchemaReader::ReadIndex(const MapReader& map) {
+  const int line = LineOf(map.Find("index"));
+  const auto index = map.Text("index");
+  if (!index) return;
+  if (*index != "yes" && *index != "no") {
+    return Complain(line, fmt::format("'index' is '{}'; allowed: yes, no", Printable(*index)));
+  }
+  // Points of an earlier version are found as those of the series.
+  if (*index == "no" || is_version_) return;
+  if (schema_.tags.empty()) {
+    return Complain(line, "'index' is yes, and the series has no tags that it could be asked for");
+  }
+  size_t last_tag = 0;
+  for (size_t i = 0; i < schema_.key.size(); ++i) {
+    if (schema_.key[i].kind == KeyPart::Kind::kTag) last_tag = i;
+  }
+  for (size_t i = 0; i < last_tag; ++i) {
+    const KeyPart& part = schema_.key[i];
+    const int64_t piece_micros = !part.IsTime() ? kIndexedPieceMicrosMin
+                                 : part.kind == KeyPart::Kind::kBucket
+                                     ? schema_.bucket->MicrosMax()
+                                     : TimeFormatUnit(part.format).MicrosMax();
+    if (piece_micros >= kIndexedPieceMicrosMin) continue;
+    return Complain(
+        line,
+        fmt::format(
+            "'index' is yes, and the time stands in front of a tag in 'key', in pieces of less than {}: the "
+            "points of a series lie too far apart for an index to say where; put the tags in front of "
+            "the time, or a bucket of {} and more in its place",
+            DurationText(kIndexedPieceMicrosMin), DurationText(kIndexedPieceMicrosMin)));
+  }
+  schema_.is_indexed = true;
+  schema_.index_line = line;
 }
 
 void SchemaReader::CheckAge(const SeriesSchema& table, int line) {

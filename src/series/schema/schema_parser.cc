@@ -41,11 +41,11 @@ bool IsUnit(std::string_view unit) {
 }  // namespace
 
 SeriesSchema SchemaReader::Read(const YAML::Node& root) {
-  const MapReader map(
-      root, "the declaration",
-      {"series", "table", "tags", "fields", "time", "key", "bucket", "layout", "slot", "blob", "corrections",
-       "delimiter", "family", "families", "retention", "derive", "queries", "csv", "versions"},
-      problems_);
+  const MapReader map(root, "the declaration",
+                      {"series",   "table",     "tags",   "fields",      "time",  "key",       "bucket",
+                       "layout",   "slot",      "blob",   "corrections", "index", "delimiter", "family",
+                       "families", "retention", "derive", "queries",     "csv",   "versions"},
+                      problems_);
   if (map.line() > 0) line_ = map.line();
   if (!root.IsMap()) return {};
   ReadNames(map);
@@ -66,6 +66,7 @@ SeriesSchema SchemaReader::Read(const YAML::Node& root) {
   CheckKey();
   CheckLayout();
   CheckAge(schema_, schema_.retention_line);
+  if (map.Has("index")) ReadIndex(map);
   if (!problems_->empty()) return std::move(schema_);
   if (map.Has("derive")) ReadDerived(map.Find("derive"));
   if (map.Has("queries")) ReadQueries(map.Find("queries"));

@@ -46,6 +46,42 @@ std::string ErrorWithLine(int line, std::string_view replacement) {
   return ErrorOf(text);
 }
 
+TEST(SchemaParser, ReadsTheIndex) {
+  const auto is_indexed = [](std::string text, std::string_view more) {
+    const auto schema = ParseSchema(text.append(more), "x.yaml");
+    EXPECT_TRUE(schema.ok()) << schema.status();
+    return schema.ok() && schema->is_indexed;
+  };
+  const std::string balloon(kBalloon);
+  EXPECT_FALSE(is_indexed(balloon, ""));
+  EXPECT_FALSE(is_indexed(balloon, "index: no\n"));
+  EXPECT_TRUE(is_indexed(balloon, "index: yes\n"));
+  const auto indexed = ParseSchema(balloon + "index: yes\n", "x.yaml");
+  EXPECT_EQ(indexed->index_line, 20);
+  EXPECT_FALSE(MakeLatestSchema(*indexed, indexed->latest[0]).is_indexed);
+  EXPECT_EQ(ErrorOf(balloon + "index: maybe\n"), "x.yaml:20: 'index' is 'maybe'; allowed: yes, no");
+  const std::string untagged = "series: s\nfields: { x: int }\nlayout: row\nkey: [time]\nindex: yes\n";
+  EXPECT_EQ(ErrorOf(untagged),
+            "x.yaml:5: 'index' is yes, and the series has no tags that it could be asked for");
+  const std::string head = "series: s\ntags: { a: string }\nfields: { x: int }\nindex: yes\n";
+  EXPECT_EQ(ErrorOf(head + "layout: row\nkey: [time, a]\n"),
+            "x.yaml:4: 'index' is yes, and the time stands in front of a tag in 'key', in pieces of less "
+            "than 1m: the points of "
+            "a series lie too far apart for an index to say where; put the tags in front of the time, or a "
+            "bucket of 1m and "
+            "more in its place");
+  EXPECT_TRUE(is_indexed(head, "bucket: hour\nkey: [bucket, a]\n"));
+  EXPECT_TRUE(is_indexed(head, "layout: row\nkey: [{ time: yyyymmdd }, a, time]\n"));
+  // Earlier versions may have any key.
+  const auto versions = ParseSchema(head +
+                                        "bucket: hour\nkey: [a, bucket]\nversions:\n  - { until: 2021-03-05, "
+                                        "table: t, layout: row, key: [time, a] }\n",
+                                    "x.yaml");
+  ASSERT_TRUE(versions.ok()) << versions.status();
+  EXPECT_TRUE(versions->is_indexed);
+  EXPECT_FALSE(versions->earlier[0].is_indexed);
+}
+
 TEST(SchemaParser, ReadsEverything) {
   const auto schema = ParseSchema(kBalloon, "x.yaml");
   ASSERT_TRUE(schema.ok()) << schema.status();
@@ -94,7 +130,8 @@ TEST(SchemaParser, SaysLineAndWhatIsAllowed) {
   EXPECT_EQ(
       ErrorWithLine(2, "tabel: balloon"),
       "x.yaml:2: unknown key 'tabel' in the declaration; allowed: series, table, tags, fields, time, key, "
-      "bucket, layout, slot, blob, corrections, delimiter, family, families, retention, derive, queries, "
+      "bucket, layout, slot, blob, corrections, index, delimiter, family, families, retention, derive, "
+      "queries, "
       "csv, "
       "versions");
   EXPECT_EQ(ErrorWithLine(4, "  location: text"),
@@ -321,11 +358,11 @@ TEST(SchemaParser, SaysSeveralThingsAtOnceInTheOrderOfTheFile) {
 
 TEST(SchemaParser, SaysWhereYamlEnds) {
   EXPECT_EQ(ErrorOf("series: a\n  b: [\n"), "x.yaml:2: not YAML: illegal map value");
-  EXPECT_EQ(
-      ErrorOf("- a\n"),
-      "x.yaml:1: the declaration must be a map; allowed keys: series, table, tags, fields, time, key, "
-      "bucket, layout, slot, blob, corrections, delimiter, family, families, retention, derive, queries, "
-      "csv, versions");
+  EXPECT_EQ(ErrorOf("- a\n"),
+            "x.yaml:1: the declaration must be a map; allowed keys: series, table, tags, fields, time, key, "
+            "bucket, layout, slot, blob, corrections, index, delimiter, family, families, retention, derive, "
+            "queries, "
+            "csv, versions");
 }
 
 TEST(SchemaParser, NeverThrowsOnDamagedText) {

@@ -37,6 +37,7 @@ class SchemaReader {
   void ReadOrigin(const MapReader& map);
   void ReadBucketAndLayout(const MapReader& map);
   void ReadDelimiter(const MapReader& map);
+  void ReadIndex(const MapReader& map);
   void ReadSlot(const YAML::Node& node);
   void ReadBlob(const YAML::Node& node);
   Retention ReadRetention(const YAML::Node& node, const std::string& what);

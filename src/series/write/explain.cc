@@ -138,6 +138,16 @@ std::string RangesText(const SeriesSchema& schema) {
   return head;
 }
 
+std::string IndexText(const SeriesSchema& schema) {
+  if (!schema.is_indexed) return "";
+  std::vector<std::string> names;
+  for (const Tag& tag : schema.tags) names.push_back(tag.name);
+  return fmt::format(
+      "The index of the series (table sonde_index) says which rows have the other tags that are asked for, "
+      "of {}, also by patterns.\n",
+      fmt::join(names, ", "));
+}
+
 // Rows that the query reads of the series' own table, about; nothing where the declaration does not say
 // enough.
 std::optional<double> RowsOf(const SeriesSchema& schema, const DeclaredQuery& query, bool is_full_scan) {
@@ -200,7 +210,12 @@ absl::StatusOr<std::string> QueriesText(const SeriesSchema& schema, const std::v
       if (!plan.ranges.empty() && !plan.is_full_scan) {
         text += fmt::format(", from {}", Printable(plan.ranges[0].start));
       }
-      if (plan.is_full_scan) text += ", the whole table";
+      const bool is_by_index = plan.is_full_scan && schema.is_indexed && !query.tags.empty();
+      if (is_by_index) {
+        text += ", of which the index says the rows of the series that are asked for";
+      } else if (plan.is_full_scan) {
+        text += ", the whole table";
+      }
     }
     if (const auto rows = RowsOf(read, query, plan.is_full_scan)) {
       text += fmt::format(", about {} rows", CountText(*rows));
@@ -216,6 +231,7 @@ absl::StatusOr<std::string> ExplainSchema(const SeriesSchema& schema) {
   ExampleTables memory;
   SeriesSchema unstored = schema;
   unstored.text.clear();
+  unstored.is_indexed = false;  // it lies beside the tables that are drawn
   if (absl::Status status = EnsureSeriesTables(unstored, &memory); !status.ok()) return status;
   const ManualClock clock(ExampleTimeOf(schema) + kMicrosPerHour);
   PointWriter writer(unstored, &memory, {}, &clock);
@@ -268,7 +284,7 @@ absl::StatusOr<std::string> ExplainSchema(const SeriesSchema& schema) {
   }
   const absl::StatusOr<std::string> queries = QueriesText(schema, tag_texts);
   if (!queries.ok()) return queries.status();
-  return text + "\n" + SizesText(schema) + RangesText(schema) + *queries;
+  return text + "\n" + SizesText(schema) + RangesText(schema) + IndexText(schema) + *queries;
 }
 
 }  // namespace sonde::series
