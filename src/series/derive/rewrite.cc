@@ -25,6 +25,7 @@
 #include "series/known/point_scan.h"
 #include "series/known/series_tables.h"
 #include "series/schema/schema_parser.h"
+#include "series/write/entity_notes.h"
 #include "series/write/rollup_keeper.h"
 #include "series/write/row_batch.h"
 #include "series/write/stored_rows.h"
@@ -93,6 +94,7 @@ class VersionCopy {
     for (const Field& field : codec_.schema().fields) new_fields_.push_back(to.FindField(field.name));
     values_.resize(to.fields.size());
     if (!to.rollups.empty()) rollups_ = std::make_unique<RollupKeeper>(to, tables, &clock);
+    if (to.is_indexed) entities_ = std::make_unique<EntityNotes>(to, tables, &clock, nullptr);
   }
 
   // All rows behind `last_key`, with their hashes.
@@ -255,6 +257,8 @@ class VersionCopy {
     const EncodedPoint encoded{tags, time_micros, values, clock_.NowMicros()};
     if (absl::Status status = batch_.Prepare(encoded); !status.ok()) return status;
     batch_.Commit(encoded);
+    // Its time may be found as another one in the present table.
+    if (entities_ != nullptr) entities_->Note(tags, time_micros, batch_.codec());
     ++totals_->points;
     // Roll-ups of the earlier table's points are the new one's.
     if (!is_copying_ && rollups_ != nullptr && rollups_->Check(tags, time_micros).ok())
@@ -273,6 +277,10 @@ class VersionCopy {
 
   absl::Status WriteBatch() {
     if (batch_.rows().empty()) return absl::OkStatus();
+    if (entities_ != nullptr) {
+      if (absl::Status status = entities_->Register(); !status.ok()) return status;
+      entities_->Clear();
+    }
     if (rollups_ != nullptr && !is_copying_) {
       if (absl::Status status = rollups_->BeforeWrite(); !status.ok()) return status;
     }
@@ -302,6 +310,7 @@ class VersionCopy {
   RowBatch batch_;
   std::vector<RowWrite> hash_rows_;
   std::unique_ptr<RollupKeeper> rollups_;  // null: there are none
+  std::unique_ptr<EntityNotes> entities_;  // null: the series is not indexed
 };
 
 }  // namespace

@@ -67,7 +67,8 @@ void IngestService::KeepUp(const std::vector<KnownSeriesRef>& at_start) {
       mutex_.AwaitWithTimeout(absl::Condition(&is_ending_), absl::Seconds(kRollupsBehindSeconds));
       is_ending = is_ending_;
     }
-    (void)index_writer_.KeepUp();  // what was not done is done in the next round
+    // What was not done is done in the next round.
+    (void)(is_ending ? index_writer_.FinishUp() : index_writer_.KeepUp());
     const bool is_refreshed = refresher_.Refresh().ok();
     if (is_ending) break;
     // Roll-ups that could not be refreshed have their marks.
@@ -81,19 +82,19 @@ std::vector<Figure> IngestService::IndexFigures() const {
   const IndexWriterCounts written = index_writer_.counts();
   const EntityIndexCounts asked = index_.counts();
   Figure registered = Figure::Counter("sonde_series_index_registered_total",
-                                      "Entities of open series that were new to their index.");
+                                      "Entities of series that were new to their index.");
   registered.Add(static_cast<double>(written.registered));
   Figure commits = Figure::Counter("sonde_series_index_commits_total",
-                                   "Writes of the index of open series that points waited for.");
+                                   "Writes of the index of series that points waited for.");
   commits.Add(static_cast<double>(written.commits));
   Figure questions =
       Figure::Counter("sonde_series_index_questions_total",
-                      "Questions for entities of open series, by whether the index answered (index) or all "
+                      "Questions for entities of series, by whether the index answered (index) or all "
                       "rows were to be read (scan).");
   questions.Add(static_cast<double>(asked.answered), {{"answer", "index"}});
   questions.Add(static_cast<double>(asked.unanswered), {{"answer", "scan"}});
   Figure memory = Figure::Gauge("sonde_series_index_memory_bytes",
-                                "Memory of the index of open series: what writers know, and decoded blocks.");
+                                "Memory of the index of series: what writers know, and decoded blocks.");
   memory.Add(static_cast<double>(written.known_bytes), {{"part", "known"}});
   memory.Add(static_cast<double>(asked.held_bytes), {{"part", "blocks"}});
   return {std::move(registered), std::move(commits), std::move(questions), std::move(memory)};

@@ -472,7 +472,7 @@ absl::Status WritePoints(IngestService* service, const HttpRequest& request, Htt
   const CsvLoader::Callbacks callbacks = {
       [&](int64_t line, std::string_view reason) { problems.Add(line, reason); }, {}, {}};
   PointWriter writer(schema, &service->tables(), {}, &service->clock(), PointWriter::Target::kAll,
-                     &service->refresher());
+                     {.refresher = &service->refresher(), .index = &service->index_writer()});
   absl::StatusOr<CsvTotals> totals =
       is_csv ? CsvLoader(mapping, callbacks).Load(SourceOfText(*text), &writer)
              : JsonLinesLoader(mapping, callbacks).Load(SourceOfText(*text), &writer);

@@ -136,13 +136,13 @@ absl::Status CheckOpenTime(int64_t time_micros) {
 
 struct IngestBatch::Declared {
   Declared(const KnownSeriesRef& of_series, TableAccess* tables, const IngestSettings& settings,
-           RollupRefresher* refresher)
+           PointWriter::Keepers keepers)
       : series(of_series),
         writer(series->schema, tables,
                {.rows_max = settings.cells_max,
                 .cells_max = settings.cells_max,
                 .value_bytes_max = settings.value_bytes_max},
-               nullptr, PointWriter::Target::kAll, refresher) {}
+               nullptr, PointWriter::Target::kAll, keepers) {}
   const KnownSeriesRef series;
   PointWriter writer;
 };
@@ -178,7 +178,10 @@ absl::Status IngestBatch::MakeDeclaredTarget(const IngestPoint& point, const Kno
     target->tags[*tag] = std::string(value);
   }
   std::unique_ptr<Declared>& declared = declared_[schema.name];
-  if (declared == nullptr) declared = std::make_unique<Declared>(series, tables_, settings_, refresher_);
+  if (declared == nullptr) {
+    const PointWriter::Keepers keepers = {.refresher = refresher_, .index = index_};
+    declared = std::make_unique<Declared>(series, tables_, settings_, keepers);
+  }
   target->declared = declared.get();
   return absl::OkStatus();
 }

@@ -45,7 +45,7 @@ struct IngestSettings {
 
 class IngestBatch {
  public:
-  // All must outlive this.  `refresher`: as PointWriter's.  `index`: of open series; null: there is none.
+  // All must outlive this.  `refresher`: as PointWriter's.  `index`: of open series, where null is none, and as PointWriter's.
   IngestBatch(Declarations* declarations, TableAccess* tables, IngestSettings settings,
               RollupRefresher* refresher = nullptr, IndexWriter* index = nullptr);
   ~IngestBatch();

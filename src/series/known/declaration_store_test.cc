@@ -280,7 +280,8 @@ TEST_F(Stored, ARollupIsNotRedeclaredBeforeItsRowsHaveCome) {
   EXPECT_EQ(error_of("month"), "");
   const SystemClock clock;
   RollupRefresher refresher(&tables_, &clock);
-  PointWriter writer(every("month"), &tables_, {}, &clock, PointWriter::Target::kAll, &refresher);
+  PointWriter writer(every("month"), &tables_, {}, &clock, PointWriter::Target::kAll,
+                     {.refresher = &refresher});
   ASSERT_TRUE(writer.Add({{"h"}, kDay + 5'000, {"1"}}).ok());
   ASSERT_TRUE(writer.Flush().ok());
   ASSERT_TRUE(tables_.tables["r"].rows.empty());

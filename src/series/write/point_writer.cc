@@ -22,14 +22,14 @@ const SystemClock kSystemClock;
 }  // namespace
 
 PointWriter::PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits, const Clock* clock,
-                         Target target, RollupRefresher* refresher)
+                         Target target, Keepers keepers)
     : codec_(std::move(schema)),
       tables_(tables),
       limits_(limits),
       clock_(clock == nullptr ? &kSystemClock : clock),
       target_(target),
       resolution_{BucketWidth::Kind::kFixed, codec_.schema().resolution_micros},
-      refresher_(refresher) {
+      refresher_(keepers.refresher) {
   const SeriesSchema& own = codec_.schema();
   for (const SeriesSchema& version : own.earlier) versions_.push_back(std::make_unique<RowBatch>(version));
   versions_.push_back(std::make_unique<RowBatch>(own));
@@ -39,6 +39,8 @@ PointWriter::PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits
   if (!own.latest.empty()) latest_codec_ = std::make_unique<KeyCodec>(MakeLatestSchema(own, own.latest[0]));
   if (!own.rollups.empty()) rollups_ = std::make_unique<RollupKeeper>(own, tables_, clock_);
   if (rollups_ != nullptr && refresher_ != nullptr) rollups_->LeaveOthers();
+  if (own.is_indexed && target_ == Target::kAll)
+    entities_ = std::make_unique<EntityNotes>(own, tables_, clock_, keepers.index);
   for (const SeriesSchema& table : MakeDerivedSchemas(own)) {
     derived_times_ = Common(derived_times_, TimesOfTable(table));
   }
@@ -136,6 +138,7 @@ absl::Status PointWriter::Add(const Point& point) {
   cell_count_ += own.cell_count() - cells_before;
   value_bytes_ += own.value_bytes() - bytes_before;
   if (rollups_ != nullptr && is_kept) rollups_->Touch(point.tags, encoded.time_micros);
+  if (entities_ != nullptr) entities_->Note(point.tags, encoded.time_micros, own.codec());
   if (latest_codec_ != nullptr) KeepNewest(point, latest_codec_->schema().TimestampOf(encoded.time_micros));
   ++totals_.points;
   totals_.oldest_micros = std::min(totals_.oldest_micros, encoded.time_micros);
@@ -217,6 +220,9 @@ bool PointWriter::HasPartialBlobs() const {
 }
 
 absl::Status PointWriter::WriteAll() {
+  if (entities_ != nullptr) {
+    if (absl::Status status = entities_->Register(); !status.ok()) return status;
+  }
   if (rollups_ != nullptr) {
     if (absl::Status status = rollups_->BeforeWrite(); !status.ok()) return status;
   }
@@ -298,6 +304,7 @@ void PointWriter::Clear() {
   for (const std::unique_ptr<RowBatch>& order : orders_) order->Clear();
   period_batches_.clear();
   if (rollups_ != nullptr) rollups_->Forget();
+  if (entities_ != nullptr) entities_->Clear();
   row_count_ = cell_count_ = value_bytes_ = 0;
   last_newest_.reset();
   newest_.clear();

@@ -16,6 +16,7 @@
 //   rollup   aggregates of each series and piece of time, read back from the own table; see rollup_keeper.h.
 //            The own table keeps points longer than max_age for them, but does not get those that are older
 //            when they come: these are in no roll-up.
+// Before all of them, the index of the series has the entities and days of the points (entity_notes.h), if the declaration asks for one.
 // So at any moment, a death of the process included, order, period and latest tables have every point that
 // the series' own table has.  What they may have beyond it is points of a request that was not acknowledged:
 // whoever sends it again, which it has to do anyhow, completes it.  Roll-ups are repaired by the next writer.
@@ -37,6 +38,7 @@
 #include "base/clock.h"
 #include "model/table_access.h"
 #include "series/key/key_codec.h"
+#include "series/write/entity_notes.h"
 #include "series/write/rollup_keeper.h"
 #include "series/write/rollup_refresher.h"
 #include "series/write/row_batch.h"
@@ -69,10 +71,19 @@ class PointWriter {
 
   enum class Target : uint8_t { kAll, kDerivedOnly };  // kDerivedOnly: its own table has the points already
 
-  // `tables` must outlive the writer, and so must `clock` (the machine's when null).  With a `refresher`, it
-  // brings roll-ups up to date, and Flush leaves them to it: for writers of one request of many.
+  // Who does what is to be done beside points for the many writers of a server, each of one request.
+  struct Keepers {
+    RollupRefresher* refresher =
+        nullptr;  // brings roll-ups up to date, and Flush leaves them to it; null: Flush does it
+    IndexWriter* index = nullptr;  // registers entities; null: a writer of its own (EntityNotes)
+  };
+
+  // `tables` and `keepers` must outlive the writer, and so must `clock` (the machine's when null).
+  PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits, const Clock* clock, Target target,
+              Keepers keepers);
   PointWriter(SeriesSchema schema, TableAccess* tables, Limits limits, const Clock* clock = nullptr,
-              Target target = Target::kAll, RollupRefresher* refresher = nullptr);
+              Target target = Target::kAll)
+      : PointWriter(std::move(schema), tables, limits, clock, target, Keepers()) {}
   PointWriter(SeriesSchema schema, TableAccess* tables) : PointWriter(std::move(schema), tables, Limits()) {}
   ~PointWriter();
 
@@ -142,6 +153,7 @@ class PointWriter {
   Totals totals_;
   std::unique_ptr<RollupKeeper> rollups_;  // null: there are none
   RollupRefresher* refresher_;             // may be null
+  std::unique_ptr<EntityNotes> entities_;  // null: the series is not indexed
 
   std::vector<std::unique_ptr<RowBatch>>
       versions_;  // earlier ones, the oldest first, then the declaration's own

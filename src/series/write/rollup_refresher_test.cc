@@ -34,7 +34,7 @@ class RollupRefresherTest : public testing::Test {
 
   // A request of its own: a point of each of two hosts.
   void Write(int request, RollupRefresher* refresher) {
-    PointWriter writer(schema_, &tables_, {}, &clock_, PointWriter::Target::kAll, refresher);
+    PointWriter writer(schema_, &tables_, {}, &clock_, PointWriter::Target::kAll, {.refresher = refresher});
     for (const char* host : {"a", "b"}) {
       ASSERT_TRUE(writer.Add({{host}, kDay + request * kMicrosPerSecond, {"1"}}).ok());
     }
@@ -100,7 +100,7 @@ TEST_F(RollupRefresherTest, RefreshesByTheDeclarationThatIsStored) {
   const std::string derive =
       "derive: [ rollup: { table: v_1d, every: day, aggregates: [count] }, rollup: { table: v_1h } ]\n";
   const auto write = [&](const SeriesSchema& schema, int hour, RollupRefresher* refresher) {
-    PointWriter writer(schema, &tables_, {}, &clock_, PointWriter::Target::kAll, refresher);
+    PointWriter writer(schema, &tables_, {}, &clock_, PointWriter::Target::kAll, {.refresher = refresher});
     ASSERT_TRUE(writer.Add({{"a"}, kDay + hour * kMicrosPerHour, {"1"}}).ok());
     ASSERT_TRUE(writer.Flush().ok());
   };
@@ -139,7 +139,8 @@ TEST_F(RollupRefresherTest, PiecesThatDiedWithAnotherWidthAreRefreshedWhole) {
   {
     RollupRefresher refresher(&tables_, &clock_);
     for (const int hour : {0, 7}) {
-      PointWriter writer(schema_, &tables_, {}, &clock_, PointWriter::Target::kAll, &refresher);
+      PointWriter writer(schema_, &tables_, {}, &clock_, PointWriter::Target::kAll,
+                         {.refresher = &refresher});
       ASSERT_TRUE(writer.Add({{"a"}, kDay + hour * kMicrosPerHour, {"1"}}).ok());
       ASSERT_TRUE(writer.Flush().ok());
     }

@@ -40,8 +40,12 @@ class Insert final : public Operator {
   absl::StatusOr<bool> Produce(rows::Batch* batch) override {
     if (writer_.has_value()) return false;
     if (absl::Status status = memory_.Set(kInsertBytes); !status.ok()) return status;
-    writer_.emplace(schema_, &tables_, kWriterLimits, &state().tables->clock());
-    if (absl::Status status = WriteAll(); !status.ok()) return status;
+    series::IndexWriter* const index = target_.series.index_writer;
+    writer_.emplace(schema_, &tables_, kWriterLimits, &state().tables->clock(),
+                    series::PointWriter::Target::kAll, series::PointWriter::Keepers{.index = index});
+    const absl::Status written = WriteAll();
+    if (index != nullptr) index->KeepUp().IgnoreError();  // what was not done is done by the next one
+    if (!written.ok()) return written;
     memory_.Clear();
     if (written_ == 0 && refused_ > 0) {
       return absl::InvalidArgumentError(fmt::format(

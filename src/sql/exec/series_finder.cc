@@ -8,6 +8,7 @@
 
 #include "base/crc32c.h"
 #include "series/known/declaration_store.h"
+#include "series/write/entity_notes.h"
 #include "table/local_tables.h"
 
 namespace sonde::sql {
@@ -34,6 +35,16 @@ std::vector<std::string> TablesOfSeries(const std::string& instance, const serie
 
 }  // namespace
 
+SeriesFinder::InstanceIndex::InstanceIndex(Tables* of_instances, const std::string& instance)
+    : tables(of_instances, instance),
+      writer(&tables, &of_instances->clock(), {.known_bytes_max = series::EntityNotes::kKnownBytesMax}) {}
+
+series::IndexWriter* SeriesFinder::IndexWriterOf(const std::string& instance) {
+  std::unique_ptr<InstanceIndex>& index = indexes_[instance];
+  if (index == nullptr) index = std::make_unique<InstanceIndex>(&tables_, instance);
+  return &index->writer;
+}
+
 SeriesFinder::SeriesFinder(Tables* tables)
     : tables_(&tables->engine(), &tables->catalog(), &tables->clock(), /*seed=*/0) {}
 
@@ -55,9 +66,10 @@ absl::StatusOr<std::optional<FoundSeries>> SeriesFinder::FindNow(const std::stri
   absl::StatusOr<series::KnownSeries> known = series::ParseStored(**stored);
   if (!known.ok()) return known.status();
   FoundSeries found{
-      std::make_shared<const series::KnownSeries>(*std::move(known)), instance, fingerprint, {}};
+      std::make_shared<const series::KnownSeries>(*std::move(known)), instance, fingerprint, {}, &index_};
   found.tables = TablesOfSeries(instance, found.known->schema);
   const absl::MutexLock lock(&mutex_);
+  if (found.known->schema.is_indexed) found.index_writer = IndexWriterOf(instance);
   if (kept_.size() >= kSeriesMax) kept_.clear();
   kept_[key] = found;
   return std::optional<FoundSeries>(std::move(found));

@@ -20,6 +20,11 @@
 #include "sql/expression/expression.h"
 #include "sql/value/type.h"
 
+namespace sonde::series {
+class EntityIndex;
+class IndexWriter;
+}  // namespace sonde::series
+
 namespace sonde::sql {
 
 struct Plan;
@@ -51,6 +56,9 @@ struct FoundSeries {
   std::string instance;             // projects/P/instances/I, which has the series
   uint64_t fingerprint = 0;         // of the declaration
   std::vector<std::string> tables;  // the full names of those that it is read from
+  // Of the finder, which outlives queries; null: there are none.
+  series::EntityIndex* index = nullptr;
+  series::IndexWriter* index_writer = nullptr;
 };
 
 // A column that a scan of a series gives.

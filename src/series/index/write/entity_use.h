@@ -12,7 +12,7 @@ namespace sonde::series {
 
 struct EntityUse {
   const KnownSeriesRef* series =
-      nullptr;  // an open one, which has the fields and labels; the same for all uses of it in a call
+      nullptr;  // an open one, which has the fields and labels, or an IndexedView; the same for all uses of it in a call
   std::string_view text;                    // the labels as keys have them
   EntityHash hash;                          // of the text: IndexWriter::HashOf
   absl::InlinedVector<int32_t, 2> days;     // since 1970, each once

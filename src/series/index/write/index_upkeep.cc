@@ -59,7 +59,6 @@ void IndexUpkeep::NoteTails(const KnownSeriesRef& series, TailCounts more, size_
 }
 
 void IndexUpkeep::NoteOwnBlock(const std::string& block) {
-  if (!is_shared_) return;
   const absl::MutexLock lock(&mutex_);
   own_blocks_.insert(block);
 }
@@ -79,7 +78,7 @@ void IndexUpkeep::NoteSetRow(const std::string& row_key, size_t cells) {
   if (to_fold_.size() < kSetsCountedMax) to_fold_.insert(row_key);
 }
 
-absl::Status IndexUpkeep::KeepUp() {
+absl::Status IndexUpkeep::KeepUp(bool is_end) {
   const absl::MutexLock working(&working_);
   const int64_t now_micros = clock_->NowMicros();
   std::vector<Tails> to_seal;
@@ -87,7 +86,9 @@ absl::Status IndexUpkeep::KeepUp() {
   {
     const absl::MutexLock lock(&mutex_);
     absl::erase_if(tails_, [&](auto& entry) {
-      if (!entry.second.IsDue(now_micros)) return false;
+      // Another process goes on with blocks of open series.
+      const bool is_last_chance = is_end && !entry.second.series->is_open();
+      if (!is_last_chance && !entry.second.IsDue(now_micros)) return false;
       to_seal.push_back(std::move(entry.second));
       return true;
     });
@@ -117,8 +118,8 @@ absl::Status IndexUpkeep::SealSeries(const KnownSeriesRef& series) {
   std::map<std::string, std::vector<const IndexTail*>> tails_of;
   for (const IndexTail& tail : directory->tails) tails_of[tail.block].push_back(&tail);
   for (const auto& [block, tails] : tails_of) {
-    if (is_shared_) {
-      // Another server may be about to seal it, with more.
+    if (is_shared_ || !series->is_open()) {
+      // Another writer may be about to seal it, with more.
       const absl::MutexLock lock(&mutex_);
       if (!own_blocks_.contains(block)) continue;
     }

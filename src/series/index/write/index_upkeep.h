@@ -23,7 +23,7 @@ namespace sonde::series {
 
 class IndexUpkeep {
  public:
-  // All must outlive this.  `is_shared`: only blocks that NoteOwnBlock was told of are sealed.
+  // All must outlive this.  `is_shared`: only blocks that NoteOwnBlock was told of are sealed; of declared series, this is always so.
   IndexUpkeep(TableAccess* tables, const Clock* clock, bool is_shared);
 
   // There are more tails of the series.  `open_end`: the end of the block that got them; `entities`: of the series.
@@ -34,8 +34,8 @@ class IndexUpkeep {
   // A set was read, and has so many cells.
   void NoteSetRow(const std::string& row_key, size_t cells);
 
-  // Does what is due.  Errors: those of the tables; what was not done is done later.
-  absl::Status KeepUp();
+  // Does what is due.  `is_end`: of declared series, also what would be due later.  Errors: those of the tables; what was not done is done later.
+  absl::Status KeepUp(bool is_end = false);
 
  private:
   struct Tails {

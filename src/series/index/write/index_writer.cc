@@ -259,10 +259,11 @@ absl::StatusOr<KnownEntities*> IndexWriter::FindOrLoad(const KnownSeriesRef& ser
   }
   auto loaded = std::make_unique<KnownEntities>();
   loaded->series = series;
-  const EntityLoad load = {.hasher = &hasher_,
-                           .entities_max = entities_max(),
-                           .continues_blocks = !settings_.is_shared && !loaded_before_.contains(name),
-                           .now_micros = Now()};
+  const EntityLoad load = {
+      .hasher = &hasher_,
+      .entities_max = entities_max(),
+      .continues_blocks = !settings_.is_shared && series->is_open() && !loaded_before_.contains(name),
+      .now_micros = Now()};
   const absl::StatusOr<TailCounts> tails = LoadEntities(load, tables_, loaded.get());
   if (!tails.ok()) return tails.status();
   upkeep_.NoteTails(series, *tails, loaded->open_end, loaded->places.size());

@@ -1,12 +1,12 @@
-// Keeps the index of open series in step with their points: before a point is written, its entity, its day and its fields
-// are in the index.
+// Keeps the index of series in step with their points: before a point is written, its entity, its day and, of an open series, its
+// fields are in the index.
 //
 // So a reader that looks into the index finds each acknowledged point by each of its labels, whenever a process died.  A
 // point whose request was not acknowledged may leave an entity, a day or a field without it.
 //
 // An entity gets the next position in a block of this writer's; blocks have names that no other writer has, so that several
 // servers write one index without asking each other.  Where they register the same entity, it is there twice, which readers
-// do not mind.  What is known already costs a look into memory, without a lock that writers hold while they write.
+// do not mind.  A declared series (known/indexed_series.h) always has several writers: loads and servers.  What is known already costs a look into memory, without a lock that writers hold while they write.
 //
 // Requests that bring something new wait for each other: one of them writes for all that wait, as one request.
 //
@@ -67,6 +67,8 @@ class IndexWriter {
 
   // Work in the background, for one thread (index_upkeep.h).
   absl::Status KeepUp() { return upkeep_.KeepUp(); }
+  // The same before this writer ends, so that it leaves no tails of declared series, which nobody else seals.
+  absl::Status FinishUp() { return upkeep_.KeepUp(/*is_end=*/true); }
 
   // Of a series.  One with more is not indexed any more: scans answer.
   size_t entities_max() const { return settings_.known_bytes_max / kKnownEntityBytes; }

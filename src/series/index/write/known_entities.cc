@@ -178,8 +178,8 @@ absl::StatusOr<TailCounts> LoadEntities(const EntityLoad& load, TableAccess* tab
   for (const auto& [block, count] : directory->sealed) entities += count;
   for (const IndexTail& tail : directory->tails) entities += tail.texts.size();
   if (directory->is_given_up) {
-    // Only much more room than it needs is a reason to begin again.
-    known->is_given_up = entities > load.entities_max / 2;
+    // Only much more room than it needs is a reason to begin again; a declared series has other writers, who would go on passing it over.
+    known->is_given_up = entities > load.entities_max / 2 || !known->series->is_open();
     if (known->is_given_up) return TailCounts();
     RowWrite row;
     row.row_key = DirectoryKey(name);
@@ -197,7 +197,7 @@ absl::StatusOr<TailCounts> LoadEntities(const EntityLoad& load, TableAccess* tab
     if (absl::Status status = WriteIndexRows({row}, tables); !status.ok()) return status;
     return TailCounts();
   }
-  if (directory->IsEmpty() && !directory->is_whole) {
+  if (directory->IsEmpty() && !directory->is_whole && known->series->is_open()) {
     // The index has all of a series that has nothing yet.
     const absl::StatusOr<bool> has_rows = HasRows(name, tables);
     if (!has_rows.ok()) return has_rows.status();
