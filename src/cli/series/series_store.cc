@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -155,6 +159,21 @@ void PrintIndexReport(const RebuildOptions& options, const series::IndexReport& 
   fmt::print("{}\n", result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+// Servers write by the declaration before until they have looked again (series/known/declarations.h).
+absl::Status AwaitWriters(const std::string& series, TableAccess* tables, const Clock& clock) {
+  constexpr int64_t kKnownToAllMicros = 10 * series::kMicrosPerSecond;
+  const absl::StatusOr<std::optional<series::StoredSeries>> stored = series::FindStoredSeries(series, tables);
+  if (!stored.ok()) return stored.status();
+  if (!stored->has_value()) return absl::OkStatus();
+  const int64_t wait_micros =
+      std::min((*stored)->stored_micros + kKnownToAllMicros - clock.NowMicros(), kKnownToAllMicros);
+  if (wait_micros <= 0) return absl::OkStatus();
+  fmt::print(stderr, "The declaration is new: waiting {} s until servers write by it.\n",
+             (wait_micros + series::kMicrosPerSecond - 1) / series::kMicrosPerSecond);
+  std::this_thread::sleep_for(std::chrono::microseconds(wait_micros));
+  return absl::OkStatus();
+}
+
 int RebuildIndexOf(const RebuildOptions& options) {
   if (!options.tables.empty() || options.is_stale_only) {
     return ReportStatus("rebuild", absl::InvalidArgumentError("--table and --stale are for derived tables"));
@@ -164,20 +183,25 @@ int RebuildIndexOf(const RebuildOptions& options) {
   const std::string series = options.declaration.substr(0, options.declaration.size() - kIndexSuffix.size());
   const absl::StatusOr<OpenSeries> opened = OpenAnySeries(series, *access);
   if (!opened.ok()) return ReportStatus("rebuild", opened.status());
-  if (!opened->open) {
+  if (!opened->open && !opened->schema.is_indexed) {
     return ReportStatus(
         "rebuild", absl::FailedPreconditionError(
-                       fmt::format("series '{}' is declared: only series that nobody declared are indexed",
+                       fmt::format("series '{}' is declared, and has no index: declare it with index: yes",
                                    Printable(opened->schema.name))));
   }
+  const series::KnownSeries known =
+      opened->open ? *opened->open : series::KnownSeries{opened->schema, opened->schema.text, {}};
   const series::IndexProgress progress{
       .tell = [](const series::IndexReport& so_far) { fmt::print(stderr, "{} rows read\n", so_far.rows); }};
   const SystemClock clock;
   const bool is_alone = access->endpoint.empty();
+  if (!is_alone && !options.is_check_only && !opened->open) {
+    if (absl::Status status = AwaitWriters(opened->schema.name, opened->tables.get(), clock); !status.ok())
+      return ReportStatus("rebuild", status);
+  }
   const absl::StatusOr<series::IndexReport> report =
-      options.is_check_only
-          ? series::CheckIndex(*opened->open, opened->tables.get(), progress)
-          : series::RebuildIndex(*opened->open, opened->tables.get(), clock, is_alone, progress);
+      options.is_check_only ? series::CheckIndex(known, opened->tables.get(), progress)
+                            : series::RebuildIndex(known, opened->tables.get(), clock, is_alone, progress);
   if (!report.ok()) return ReportStatus("rebuild", report.status());
   PrintIndexReport(options, *report);
   const bool has_all = report->is_sound() && report->is_whole && !report->is_given_up;
@@ -294,9 +318,9 @@ void AddSeriesRebuild(CLI::App& series, int* exit_status) {
   command->add_flag("--json", options->is_json, "print the counts as JSON");
   AddAccessFlags(*command, &options->access);
   command->footer(
-      "stored:SERIES@index is the index of a series that nobody declared: it is completed from the rows of "
-      "the "
-      "series.\n"
+      "stored:SERIES@index is the index of a series that nobody declared, or that is declared with index: "
+      "yes: it is\n"
+      "completed from the rows of the series.\n"
       "May be broken off and begun again, and run while others write.  Pieces of roll-ups that some "
       "points are\n"
       "forgotten of stay as they are.\n\nExamples:\n  sonde series rebuild meters.yaml --endpoint "

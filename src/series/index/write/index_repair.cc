@@ -16,7 +16,11 @@
 #include "base/random.h"
 #include "series/index/index_table.h"
 #include "series/index/write/entity_hash.h"
+#include "series/index/write/seal_and_fold.h"
 #include "series/key/key_codec.h"
+#include "series/known/declaration_store.h"
+#include "series/known/indexed_series.h"
+#include "series/known/point_scan.h"
 #include "series/schema/time_range.h"
 
 namespace sonde::series {
@@ -161,15 +165,46 @@ absl::Status IndexFacts::Load(const KnownSeries& series, TableAccess* tables, In
   return absl::OkStatus();
 }
 
-// A row of the series, as the index is to know it.
+// A row of the series, or a piece of one, as the index is to know it.
 struct DataRow {
   std::string text;
   int32_t day = 0;
   std::vector<size_t> fields;
 };
 
-absl::Status ReadDataRows(const KnownSeries& series, TableAccess* tables,
-                          const std::function<absl::Status(const DataRow& row)>& take) {
+using TakeDataRow = std::function<absl::Status(const DataRow& row, int64_t rows)>;
+
+// The points of a declared series: what comes behind each other of one day of an entity is one piece.  Those of an entity may come in many.
+absl::Status ReadDeclaredRows(const SeriesSchema& schema, TableAccess* tables, const TakeDataRow& take) {
+  const EntityTexts texts(schema);
+  ScanStats stats;
+  std::vector<std::string> last_tags;
+  DataRow data;
+  const auto take_point = [&](const DecodedKey& key, const RowPoint& point) -> absl::StatusOr<bool> {
+    const int32_t day = EntityDay(point.time_micros);
+    if (last_tags == key.tags && data.day == day) return true;
+    if (last_tags != key.tags) {
+      last_tags = key.tags;
+      data.text.clear();
+      texts.Append(std::vector<std::string_view>(last_tags.begin(), last_tags.end()), &data.text);
+    }
+    data.day = day;
+    if (absl::Status taken = take(data, stats.rows); !taken.ok()) return taken;
+    return true;
+  };
+  for (const VersionSpan& span : schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros)) {
+    SeriesSchema version = *span.schema;
+    version.earlier.clear();
+    const Selection times{.tags = {}, .from_micros = span.from_micros, .to_micros = span.to_micros};
+    const absl::Status status = ScanPoints(version, times, tables, take_point, &stats);
+    if (!status.ok() && !absl::IsNotFound(status)) return status;
+  }
+  return absl::OkStatus();
+}
+
+// `take` gets each row, and how many were read.
+absl::Status ReadDataRows(const KnownSeries& series, TableAccess* tables, const TakeDataRow& take) {
+  if (!series.is_open()) return ReadDeclaredRows(series.schema, tables, take);
   const KeyCodec codec(series.schema);
   absl::flat_hash_map<std::string, size_t> place_of_field;
   for (size_t i = 0; i < series.schema.fields.size(); ++i) {
@@ -183,6 +218,7 @@ absl::Status ReadDataRows(const KnownSeries& series, TableAccess* tables,
   absl::Status problem;
   DecodedKey key;
   DataRow data;
+  int64_t rows = 0;
   const absl::Status status = tables->ReadRows(kOpenSeriesTable, read, [&](ReadRow&& row) {
     problem = codec.Decode(row.row_key, &key);
     if (!problem.ok()) return false;
@@ -194,7 +230,7 @@ absl::Status ReadDataRows(const KnownSeries& series, TableAccess* tables,
       if (const auto field = place_of_field.find(cell.qualifier); field != place_of_field.end())
         data.fields.push_back(field->second);
     }
-    problem = take(data);
+    problem = take(data, ++rows);
     return problem.ok();
   });
   if (!problem.ok()) return problem;
@@ -205,7 +241,7 @@ absl::Status ReadDataRows(const KnownSeries& series, TableAccess* tables,
 class Repair {
  public:
   Repair(const KnownSeries& series, TableAccess* tables, const Clock& clock)
-      : series_(series),
+      : series_(series.is_open() ? series : IndexedView(series.schema)),
         tables_(tables),
         now_micros_(WholeMillis(clock.NowMicros())),
         writer_(fmt::format("{:016x}", SystemRandom().Next())) {}
@@ -218,6 +254,14 @@ class Repair {
     }
   }
   absl::Status AddEntity(const DataRow& row) {
+    if (!series_.is_open()) {
+      // Its rows may come again behind those of others.
+      const auto added = added_.find(hasher_.Of(row.text));
+      if (added != added_.end()) {
+        AddToSets(added->second.first, added->second.second, row);
+        return absl::OkStatus();
+      }
+    }
     if (texts_.empty() || texts_.back() != row.text) {
       const bool is_full =
           texts_.size() >= kBlockEntitiesMax || text_bytes_ + row.text.size() > kBlockTextBytesMax;
@@ -227,6 +271,7 @@ class Repair {
       if (texts_.empty()) block_ = fmt::format("{:014x}{}{:x}", now_micros_, writer_.substr(0, 8), blocks_++);
       texts_.push_back(row.text);
       text_bytes_ += row.text.size();
+      if (!series_.is_open()) added_.try_emplace(hasher_.Of(row.text), block_, texts_.size() - 1);
     }
     AddToSets(block_, texts_.size() - 1, row);
     return absl::OkStatus();
@@ -269,7 +314,7 @@ class Repair {
     return WriteIndexRows({listed}, tables_);
   }
 
-  const KnownSeries& series_;
+  const KnownSeries series_;
   TableAccess* const tables_;
   const int64_t now_micros_;
   const std::string writer_;
@@ -279,12 +324,18 @@ class Repair {
   std::string block_;
   std::vector<std::string> texts_;
   size_t text_bytes_ = 0;
+  // Of a declared series: where the entities are that were added.
+  const EntityHasher hasher_;
+  absl::flat_hash_map<EntityHash, std::pair<std::string, size_t>> added_;
 };
 
 // Compares each row; `repair` may be null.
 absl::Status Compare(const KnownSeries& series, const IndexFacts& facts, TableAccess* tables,
                      const IndexProgress& progress, IndexReport* report, Repair* repair) {
   std::string last_text;
+  // Of a declared series, whose rows of an entity do not lie together.
+  const EntityHasher hasher;
+  absl::flat_hash_set<EntityHash> seen;
   size_t found_entities = 0;
   const auto missing = [&](int64_t* count, std::string_view what, const DataRow& row) {
     ++*count;
@@ -294,9 +345,15 @@ absl::Status Compare(const KnownSeries& series, const IndexFacts& facts, TableAc
                                              what == "the entity" ? "is" : "are"));
     }
   };
-  const absl::Status status = ReadDataRows(series, tables, [&](const DataRow& row) -> absl::Status {
-    if (++report->rows % kTellRows == 0 && progress.tell) progress.tell(*report);
-    const bool is_first = row.text != last_text;
+  int64_t told_rows = 0;
+  const auto take = [&](const DataRow& row, int64_t rows) -> absl::Status {
+    report->rows = rows;
+    if (rows - told_rows >= kTellRows && progress.tell) {
+      told_rows = rows;
+      progress.tell(*report);
+    }
+    const bool is_first =
+        row.text != last_text && (series.is_open() || seen.insert(hasher.Of(row.text)).second);
     last_text = row.text;
     report->entities += is_first ? 1 : 0;
     const std::vector<IndexFacts::Place>* const places = facts.Find(row.text);
@@ -315,7 +372,8 @@ absl::Status Compare(const KnownSeries& series, const IndexFacts& facts, TableAc
     if (repair != nullptr)
       repair->AddToSets(facts.block(places->front().block), places->front().position, row);
     return absl::OkStatus();
-  });
+  };
+  const absl::Status status = ReadDataRows(series, tables, take);
   report->idle_entities = static_cast<int64_t>(facts.entities() - found_entities);
   return status;
 }
@@ -347,7 +405,7 @@ absl::Status PrepareTable(TableAccess* tables, bool is_alone) {
   const absl::Status status = tables->ListFamilies(kIndexTable).status();
   if (!absl::IsNotFound(status)) return status;
   return absl::FailedPreconditionError(
-      fmt::format("there is no table '{}' yet; the server makes it with the next point of an open series "
+      fmt::format("there is no table '{}' yet; the server makes it with the next point of an indexed series "
                   "that it takes: send "
                   "one, or stop the server and run this on its data directory (--data-dir)",
                   kIndexTable));
@@ -365,13 +423,42 @@ absl::StatusOr<IndexReport> CheckIndex(const KnownSeries& series, TableAccess* t
   return report;
 }
 
+namespace {
+
+// Tails of a declared series are sealed by their writers alone.  Where nobody else is, those are dead.
+absl::Status SealTails(const KnownSeries& view, TableAccess* tables, const Clock& clock) {
+  const absl::StatusOr<IndexDirectory> directory = ReadDirectory(view.schema.name, tables);
+  if (!directory.ok()) return directory.status();
+  std::map<std::string, std::vector<const IndexTail*>> tails_of;
+  for (const IndexTail& tail : directory->tails) tails_of[tail.block].push_back(&tail);
+  for (const auto& [block, tails] : tails_of) {
+    const absl::Status status =
+        SealBlock(view, *directory, block, tails, WholeMillis(clock.NowMicros()), tables);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// Who writes by another declaration than this one may leave entities out.
+absl::Status CheckIsStored(const KnownSeries& series, TableAccess* tables) {
+  if (series.is_open()) return absl::OkStatus();
+  const absl::StatusOr<std::optional<KnownSeries>> stored = FindKnownSeries(series.schema.name, tables);
+  if (!stored.ok()) return stored.status();
+  if (stored->has_value() && (*stored)->yaml == series.yaml) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("series '{}' is declared otherwise now: run this again", Printable(series.schema.name)));
+}
+
+}  // namespace
+
 absl::StatusOr<IndexReport> RebuildIndex(const KnownSeries& series, TableAccess* tables, const Clock& clock,
                                          bool is_alone, const IndexProgress& progress) {
   if (absl::Status status = PrepareTable(tables, is_alone); !status.ok()) return status;
   IndexReport report;
   auto facts = std::make_unique<IndexFacts>();
   if (absl::Status status = facts->Load(series, tables, &report); !status.ok()) return status;
-  if (!report.problems.empty()) {
+  const bool begins_anew = !report.problems.empty() || (report.is_given_up && is_alone && !series.is_open());
+  if (begins_anew) {
     if (!is_alone) {
       return absl::FailedPreconditionError(fmt::format(
           "{}; stop the server, and run this on its data directory (--data-dir)", report.problems[0]));
@@ -384,13 +471,19 @@ absl::StatusOr<IndexReport> RebuildIndex(const KnownSeries& series, TableAccess*
   if (report.is_given_up) {
     return absl::FailedPreconditionError(fmt::format(
         "series '{}' has more entities than the server may know, and is not indexed any more; give it more "
-        "--memory, start it anew, send a point of the series, and run this again",
-        Printable(series.schema.name)));
+        "--memory, start it anew, {}, and run this again",
+        Printable(series.schema.name),
+        series.is_open() ? "send a point of the series" : "stop it once more for this (--data-dir)"));
   }
   Repair repair(series, tables, clock);
   if (absl::Status status = Compare(series, *facts, tables, progress, &report, &repair); !status.ok())
     return status;
+  if (absl::Status status = CheckIsStored(series, tables); !status.ok()) return status;
   if (absl::Status status = repair.Finish(); !status.ok()) return status;
+  if (is_alone && !series.is_open()) {
+    if (absl::Status status = SealTails(IndexedView(series.schema), tables, clock); !status.ok())
+      return status;
+  }
   report.is_whole = true;
   return report;
 }

@@ -1,6 +1,7 @@
 // The index of a series compared with its rows, and completed from them.
 //
 // Threads: one.  Others may write points meanwhile; these are in the index by themselves.
+// A declared series (`index: yes`) is given as it is stored; its points are read, of all versions.
 // Errors: those of the tables; DATA_LOSS: a row of the series that its record does not explain.
 #pragma once
 
@@ -34,13 +35,13 @@ struct IndexProgress {
   std::function<void(const IndexReport& so_far)> tell;  // now and then
 };
 
-// Reads all rows of the series.  It keeps 40 bytes an entity, and a bit for each day of each.
+// Reads all rows of the series.  It keeps 40 bytes an entity (of a declared series, some 60), and a bit for each day of each.
 absl::StatusOr<IndexReport> CheckIndex(const KnownSeries& series, TableAccess* tables,
                                        const IndexProgress& progress = {});
 
 // The same, writes what is missing, and notes that the index has all.  `is_alone`: nobody else uses the store; then damaged
-// cells are deleted, and what they had is written anew.  FAILED_PRECONDITION: cells are damaged, and others may use the store;
-// or writers pass over the series, since it has too many entities for them.
+// cells are deleted, and what they had is written anew, and tails of a declared series are sealed.  FAILED_PRECONDITION: cells are damaged, and others may use the store;
+// or writers pass over the series, since it has too many entities for them; or another declaration was stored meanwhile.
 absl::StatusOr<IndexReport> RebuildIndex(const KnownSeries& series, TableAccess* tables, const Clock& clock,
                                          bool is_alone, const IndexProgress& progress = {});
 
