@@ -85,6 +85,7 @@ absl::StatusOr<series::Sample> ReadSample(const AdviseOptions& options, const se
   plain.periods.clear();
   plain.orders.clear();
   plain.rollups.clear();
+  plain.is_indexed = false;
   series::ExampleTables tables;
   if (absl::Status status = series::EnsureSeriesTables(plain, &tables); !status.ok()) return status;
   series::CsvMapping mapping;

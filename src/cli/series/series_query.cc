@@ -130,6 +130,10 @@ void PrintExplained(const OpenSeries& opened, const series::QueryStats& stats, d
   fmt::print(stderr, "read {} rows, {} cells, {} bytes of values in {} {}; {} results; {:.1f} ms\n",
              stats.rows_read, stats.cells_read, stats.value_bytes_read, stats.requests,
              stats.requests == 1 ? "request" : "requests", stats.results, seconds * 1000);
+  if (stats.indexed_entities) {
+    fmt::print(stderr, "the index of the series says which rows: those of {} of its entities\n",
+               *stats.indexed_entities);
+  }
   if (stats.is_full_scan) {
     fmt::print(stderr,
                "warning: the whole table was read: nothing that was asked for comes first in the row key\n");

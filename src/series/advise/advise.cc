@@ -9,8 +9,11 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "series/advise/tablets.h"
+#include "series/index/entity_index.h"
+#include "series/known/indexed_series.h"
 #include "series/known/series_tables.h"
 #include "series/query/query.h"
 #include "series/write/point_writer.h"
@@ -84,6 +87,9 @@ const std::vector<DeclaredQuery>& Measurer::Queries() {
 absl::Status Measurer::Load(TableAccess* tables, CandidateMeasure* measure) {
   const SeriesSchema& schema = measure->candidate.schema;
   if (absl::Status status = EnsureSeriesTables(schema, tables); !status.ok()) return status;
+  const SystemClock clock;
+  if (absl::Status status = KeepIndexMark(schema, /*is_new=*/true, tables, clock); !status.ok())
+    return status;
   PointWriter writer(schema, tables);
   const auto start = SteadyClock::now();
   for (const SamplePoint& point : sample_) {
@@ -178,8 +184,10 @@ absl::StatusOr<QueryMeasure> Measurer::RunOne(const SeriesSchema& schema, const 
   QueryMeasure measure;
   measure.text = declared.text;
   std::vector<double> milliseconds;
+  EntityIndex index;
   for (int run = 0; run <= options_.runs_per_query; ++run) {
-    const Query query = MakeQuery(declared, random);
+    Query query = MakeQuery(declared, random);
+    query.index = &index;
     const auto start = SteadyClock::now();
     const absl::StatusOr<QueryStats> stats =
         RunQuery(schema, query, tables, [](const ResultRow&) { return true; });

@@ -84,6 +84,7 @@ class Maker {
   // Nothing where the declaration can't have such tables.
   std::optional<SeriesSchema> MakeSchema(std::string_view layout, const std::string& yaml) const;
   void AddDeclared();
+  void AddIndexed();
   void AddSaltsOfTime(const std::vector<std::string>& tags);
   void AddLayouts(const std::vector<std::string>& tags);
   // Tags in the order of the declaration's key; then those first that each ranked query fixes.
@@ -114,6 +115,24 @@ void Maker::AddDeclared() {
   candidate.schema.family_retention.clear();
   candidate.is_declared = true;
   candidate.hot_key = HotKeyOf(declared_);
+}
+
+// The declaration with an index, if queries name tags that do not lead its key.
+void Maker::AddIndexed() {
+  if (declared_.is_indexed || candidates_.size() >= max_) return;
+  const KeyPart* const first = declared_.FindPart(KeyPart::Kind::kTag);
+  const bool needs_index =
+      std::any_of(declared_.queries.begin(), declared_.queries.end(), [&](const DeclaredQuery& query) {
+        return !query.tags.empty() && first != nullptr &&
+               std::find(query.tags.begin(), query.tags.end(), first->tag) == query.tags.end();
+      });
+  if (!needs_index) return;
+  Candidate candidate = candidates_.front();
+  candidate.name += ", index";
+  candidate.yaml = "index: yes\n";
+  candidate.schema.is_indexed = true;
+  candidate.is_declared = false;
+  candidates_.push_back(std::move(candidate));
 }
 
 std::optional<SeriesSchema> Maker::MakeSchema(std::string_view layout, const std::string& yaml) const {
@@ -221,6 +240,7 @@ void Maker::AddLayouts(const std::vector<std::string>& tags) {
 
 std::vector<Candidate> Maker::Make() {
   AddDeclared();
+  AddIndexed();
   const std::vector<std::vector<std::string>> orders = TagOrders();
   AddSaltsOfTime(orders[0]);
   AddLayouts(orders[0]);

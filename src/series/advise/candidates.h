@@ -16,7 +16,8 @@ struct Candidate {
   std::string hot_key;  // why CheckSchema warns that writes go to few places; empty: it does not
 };
 
-// The declaration itself, first; then, where the tags alone leave the key hot, salts of the time; then the
+// The declaration itself, first; then the same with an index, if queries name tags that do not lead its key; then, where the tags alone
+// leave the key hot, salts of the time; then the
 // layouts with buckets that fit, and the key orders that the ranked queries ask for.  Those that CheckSchema
 // refuses are left out, but the declaration.  At most candidates_max.  `oldest_micros`: of the points that
 // they are to take; before 1970, all but the declaration count from an origin.

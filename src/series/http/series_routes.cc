@@ -279,14 +279,16 @@ Json ToJson(const QueryStats& stats) {
     if (ranges.size() == kRangesShownMax) break;
     ranges.push_back({Printable(range.start), Printable(range.end)});
   }
-  return {{"table", stats.table},
-          {"ranges", std::move(ranges)},
-          {"ranges_count", stats.ranges.size()},
-          {"is_full_scan", stats.is_full_scan},
-          {"is_whole_series", stats.is_whole_series},
-          {"rows_read", stats.rows_read},
-          {"cells_read", stats.cells_read},
-          {"value_bytes_read", stats.value_bytes_read}};
+  Json json = {{"table", stats.table},
+               {"ranges", std::move(ranges)},
+               {"ranges_count", stats.ranges.size()},
+               {"is_full_scan", stats.is_full_scan},
+               {"is_whole_series", stats.is_whole_series},
+               {"rows_read", stats.rows_read},
+               {"cells_read", stats.cells_read},
+               {"value_bytes_read", stats.value_bytes_read}};
+  if (stats.indexed_entities) json["indexed_entities"] = *stats.indexed_entities;
+  return json;
 }
 
 // {"columns": [...], "rows": [[...]], "is_truncated": ..., "stats": {...}}: a row's members go straight to

@@ -28,7 +28,7 @@ class Planner {
       : codec_(codec), selection_(selection), buckets_max_(buckets_max) {}
 
   absl::StatusOr<ScanPlan> Plan();
-  bool has_too_many_ranges() const { return range_count_ > kScanRangesMax; }
+  bool has_too_many_ranges() const { return range_count_ > selection_.ranges_max; }
 
  private:
   // Appends the ranges of all keys that start with `prefix`, which holds the parts before `index`.
@@ -40,6 +40,7 @@ class Planner {
   absl::Status CheckFilters() const;
   // One walk for each salt that may have rows.
   absl::Status PlanSalts(const KeyPart& part);
+  absl::Status PlanEntities();
   // The combinations of values of a salt's tags, each one text per tag of the schema; none when they are
   // open.
   std::vector<std::vector<std::string>> CombinationsOf(const KeyPart& part) const;
@@ -52,6 +53,7 @@ class Planner {
   // With the delimiter behind it, where another part follows.
   std::string EndPart(size_t index, std::string prefix) const;
   bool IsFixed(size_t index) const;
+  bool HasTagBehind(size_t index) const;
   const TagFilter* FilterOf(size_t tag) const {
     return tag < selection_.tags.size() ? &selection_.tags[tag] : nullptr;
   }
@@ -64,7 +66,7 @@ class Planner {
   size_t range_count_ = 0;
   // The salt of the walk at hand, if the key has one.
   std::optional<int> salt_;
-  const std::vector<std::string>* combination_ = nullptr;  // the values of the salt's tags
+  const std::vector<std::string>* combination_ = nullptr;  // the values of the salt's tags, or of an entity's
   const KeyPart* salt_part_ = nullptr;
   bool is_salt_passed_over_ = false;  // the walk ended in front of it
 };
@@ -91,7 +93,9 @@ absl::StatusOr<ScanPlan> Planner::Plan() {
   if (absl::Status status = CheckFilters(); !status.ok()) return status;
   if (selection_.from_micros >= selection_.to_micros) return plan_;
   salt_part_ = codec_.schema().FindPart(KeyPart::Kind::kSalt);
-  absl::Status status = salt_part_ == nullptr ? Walk(0, "", false) : PlanSalts(*salt_part_);
+  absl::Status status = selection_.entities     ? PlanEntities()
+                        : salt_part_ == nullptr ? Walk(0, "", false)
+                                                : PlanSalts(*salt_part_);
   if (!status.ok()) return status;
   if (!stream_.empty()) plan_.streams.push_back(NormalizeRanges(std::move(stream_)));
   for (const std::vector<RowRange>& stream : plan_.streams) {
@@ -151,6 +155,35 @@ absl::Status Planner::PlanSalts(const KeyPart& part) {
   return absl::OkStatus();
 }
 
+absl::Status Planner::PlanEntities() {
+  std::map<int, std::vector<const std::vector<std::string>*>> of_salt;
+  const bool has_open_salt = salt_part_ != nullptr && salt_part_->salt_tags.empty();
+  for (const std::vector<std::string>& entity : *selection_.entities) {
+    int salt = 0;
+    if (salt_part_ != nullptr && !has_open_salt) {
+      const std::vector<std::string_view> tags(entity.begin(), entity.end());
+      const absl::StatusOr<int> of_tags = codec_.SaltOf(*salt_part_, tags, 0);
+      if (!of_tags.ok()) return of_tags.status();
+      salt = *of_tags;
+    }
+    of_salt[salt].push_back(&entity);
+  }
+  if (has_open_salt && !of_salt.empty()) {
+    for (int salt = 1; salt < salt_part_->salts; ++salt) of_salt[salt] = of_salt[0];
+  }
+  for (const auto& [salt, entities] : of_salt) {
+    if (salt_part_ != nullptr) salt_ = salt;
+    for (const std::vector<std::string>* entity : entities) {
+      combination_ = entity;
+      if (absl::Status status = Walk(0, "", false); !status.ok()) return status;
+    }
+    // Without salts, there is one stream.
+    if (!stream_.empty()) plan_.streams.push_back(NormalizeRanges(std::move(stream_)));
+    stream_.clear();
+  }
+  return absl::OkStatus();
+}
+
 std::string Planner::EndPart(size_t index, std::string prefix) const {
   if (index + 1 < codec_.schema().key.size()) prefix += codec_.schema().delimiter;
   return prefix;
@@ -163,14 +196,21 @@ bool Planner::IsFixed(size_t index) const {
   if (kind == KeyPart::Kind::kConst || kind == KeyPart::Kind::kSalt) return IsFixed(index + 1);
   if (kind == KeyPart::Kind::kField) return !selection_.fields.empty();
   if (key[index].kind != KeyPart::Kind::kTag) return false;
+  if (selection_.entities) return true;
   const TagFilter* filter = FilterOf(key[index].tag);
   return filter != nullptr && !filter->IsAny();
 }
 
+bool Planner::HasTagBehind(size_t index) const {
+  const std::vector<KeyPart>& key = codec_.schema().key;
+  return std::any_of(key.begin() + static_cast<ptrdiff_t>(index) + 1, key.end(),
+                     [](const KeyPart& part) { return part.kind == KeyPart::Kind::kTag; });
+}
+
 absl::Status Planner::AddRange(RowRange range, bool is_narrowed) {
-  if (++range_count_ > kScanRangesMax) {
+  if (++range_count_ > selection_.ranges_max) {
     return absl::InvalidArgumentError(fmt::format(
-        "more than {} ranges of row keys; ask for fewer values or a shorter time", kScanRangesMax));
+        "more than {} ranges of row keys; ask for fewer values or a shorter time", selection_.ranges_max));
   }
   plan_.is_full_scan |= !is_narrowed;
   stream_.push_back(std::move(range));
@@ -205,7 +245,8 @@ absl::Status Planner::Walk(size_t index, std::string prefix, bool is_narrowed) {
 absl::Status Planner::WalkTag(size_t index, const std::string& prefix, bool is_narrowed) {
   const size_t tag = codec_.schema().key[index].tag;
   const TagFilter* filter = FilterOf(tag);
-  if (filter == nullptr || filter->IsAny()) return EndWalk(index, RowRange::Prefix(prefix), is_narrowed);
+  const bool is_any = filter == nullptr || filter->IsAny();
+  if (is_any && !selection_.entities) return EndWalk(index, RowRange::Prefix(prefix), is_narrowed);
   if (combination_ != nullptr && !(*combination_)[tag].empty()) {
     std::string longer = prefix;
     if (absl::Status status = codec_.AppendTag(tag, (*combination_)[tag], &longer); !status.ok())
@@ -224,7 +265,8 @@ absl::Status Planner::WalkTag(size_t index, const std::string& prefix, bool is_n
 
 absl::Status Planner::WalkField(size_t index, const std::string& prefix, bool is_narrowed) {
   const std::vector<Field>& fields = codec_.schema().fields;
-  if (selection_.fields.empty() && !IsBounded()) return EndWalk(index, RowRange::Prefix(prefix), is_narrowed);
+  if (selection_.fields.empty() && !IsBounded() && !selection_.entities)
+    return EndWalk(index, RowRange::Prefix(prefix), is_narrowed);
   for (size_t field = 0; field < fields.size(); ++field) {
     if (!IsAskedFor(selection_, field)) continue;
     if (absl::Status status = Walk(index + 1, EndPart(index, prefix + fields[field].qualifier), is_narrowed);
@@ -254,6 +296,10 @@ absl::Status Planner::WalkTime(size_t index, const std::string& prefix, bool is_
         return status;
     }
     return absl::OkStatus();
+  }
+  if (selection_.entities && IsFixed(index + 1) && HasTagBehind(index)) {
+    return absl::InvalidArgumentError(
+        fmt::format("more than {} pieces of time in front of tags; ask for a shorter time", buckets_max_));
   }
   std::string low = prefix;
   std::string high = prefix;

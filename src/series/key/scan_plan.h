@@ -18,6 +18,7 @@
 namespace sonde::series {
 
 constexpr size_t kScanRangesMax = 10'000;
+constexpr size_t kEntityRangesMax = 100'000;
 constexpr size_t kBucketsWrittenOutMax = 366;
 
 // Any value when both are empty.
@@ -33,6 +34,9 @@ struct Selection {
   int64_t from_micros = kTimeBeginMicros;  // times in [from, to)
   int64_t to_micros = kTimeEndMicros;
   std::vector<size_t> fields;  // indexes; empty: all.  Narrows keys that have a field part
+  // The values of all tags of the series that may be asked for, which take the place of `tags` in PlanScan; Matches does not look at them.
+  std::optional<std::vector<std::vector<std::string>>> entities = {};
+  size_t ranges_max = kScanRangesMax;
 };
 
 struct ScanPlan {
@@ -46,7 +50,8 @@ struct ScanPlan {
   bool has_salts_in_turns = false;
 };
 
-// INVALID_ARGUMENT: a value that no key can hold; a prefix of an int; more than kScanRangesMax ranges.
+// INVALID_ARGUMENT: a value that no key can hold; a prefix of an int; more than selection.ranges_max ranges; with entities, a time in
+// front of tags of which more pieces are asked for than are written out.
 absl::StatusOr<ScanPlan> PlanScan(const KeyCodec& codec, const Selection& selection);
 
 // Whether points of this row may be asked for, by the conditions that PlanScan could not say with ranges.

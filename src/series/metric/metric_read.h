@@ -24,7 +24,7 @@ struct MetricRead {
   rows::Interrupted interrupted;
   rows::Hold hold;
   IdleWorkers* idle_workers = nullptr;  // null: one thread does all
-  EntityIndex* index = nullptr;         // of open series; null: keys alone say which rows are read
+  EntityIndex* index = nullptr;         // null: keys alone say which rows are read
 };
 
 }  // namespace sonde::series

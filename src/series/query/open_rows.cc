@@ -65,8 +65,8 @@ absl::StatusOr<std::vector<Matcher>> MatchersOf(const KnownSeries& open, const Q
   return matchers;
 }
 
-// The labels of the entities that the index gives, as keys have them, sorted.  Nothing: the index does not have all of the series,
-// or so many of its entities that to read all rows as they lie is quicker.
+}  // namespace
+
 absl::StatusOr<std::optional<std::vector<std::string>>> ChooseEntities(const KnownSeries& open,
                                                                        const Query& query,
                                                                        const Selection& times,
@@ -89,6 +89,8 @@ absl::StatusOr<std::optional<std::vector<std::string>>> ChooseEntities(const Kno
   if (count > count_max || (count > kFewEntities && count > (*answer)->total / kShareMax)) return all;
   return TextsOf(**answer);
 }
+
+namespace {
 
 // The beginnings of the labels of keys.  Labels stand in the key in their order: as long as the first ones have given values, these are
 // where it begins.

@@ -6,6 +6,8 @@
 // Threads: the function may be called at once.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,5 +25,13 @@ namespace sonde::series {
 absl::StatusOr<std::vector<RowRange>> PlanOpenRows(const KnownSeries& open, const KeyCodec& codec,
                                                    const Query& query, const Selection& selection,
                                                    TableAccess* tables);
+
+// The texts of the entities of a series that the index gives for the query's conditions, sorted.  Nothing: the index does not have all of
+// the series, or gives so many of its entities that to read all rows as they lie is quicker.  `series`: open, or an IndexedView; the tags
+// of the query are its labels.  query.index is not null.  Errors: those of the tables and of query.interrupted.
+absl::StatusOr<std::optional<std::vector<std::string>>> ChooseEntities(const KnownSeries& series,
+                                                                       const Query& query,
+                                                                       const Selection& times,
+                                                                       TableAccess* tables);
 
 }  // namespace sonde::series

@@ -236,6 +236,7 @@ QueryStats PointStream::stats() const {
     stats.tables.push_back({part.table, part.ranges.size()});
     stats.ranges.insert(stats.ranges.end(), part.ranges.begin(), part.ranges.end());
     stats.is_full_scan |= part.is_full_scan;
+    stats.indexed_entities = std::max(stats.indexed_entities, part.indexed_entities);
     stats.requests += part.requests;
     stats.rows_read += part.rows_read;
     stats.cells_read += part.cells_read;

@@ -120,6 +120,7 @@ QueryStats StatsOf(const Scans& scans, const Query& query, int64_t results) {
     stats.ranges.insert(stats.ranges.end(), part.ranges.begin(), part.ranges.end());
     // The newest points of all series need a few rows of each: that is what was asked for.
     stats.is_full_scan |= part.is_full_scan && !(query.latest && IsSeriesByTime(scan->order_of_read()));
+    stats.indexed_entities = std::max(stats.indexed_entities, part.indexed_entities);
     stats.requests += part.requests;
     stats.rows_read += part.rows_read;
     stats.cells_read += part.cells_read;

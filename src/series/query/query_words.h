@@ -94,7 +94,7 @@ struct Query {
   rows::Interrupted interrupted;        // asked by several threads; not OK ends the query within 100 ms
   rows::Hold hold;                      // called by several threads at once
   IdleWorkers* idle_workers = nullptr;  // null: the query's own thread does all
-  EntityIndex* index = nullptr;         // of open series; null: keys alone say which rows are read
+  EntityIndex* index = nullptr;         // null: keys alone say which rows are read
 };
 
 struct ResultHeader {
@@ -131,6 +131,8 @@ struct QueryStats {
   // The series is open, and its keys do not begin with the conditions that were asked; so all its rows were
   // read.
   bool is_whole_series = false;
+  // The index of the series said which rows are read: those of so many of its entities, the most of those of one table.
+  std::optional<int64_t> indexed_entities = {};
   int64_t requests = 0;
   int64_t rows_read = 0;
   int64_t cells_read = 0;

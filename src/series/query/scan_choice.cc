@@ -60,20 +60,21 @@ absl::StatusOr<Scans> PlanScans(const SeriesSchema& schema, const KnownSeries* o
   }
   Scans scans;
   int64_t from_micros = kTimeBeginMicros;
-  const auto add = [&](const SeriesSchema& version) -> absl::Status {
+  const auto add = [&](SeriesSchema version, bool is_last) -> absl::Status {
     const Selection part = PartOf(selection, version, from_micros);
     from_micros = version.until_micros;
+    version.is_indexed = schema.is_indexed;
     // The first scan is there even if nothing is asked for: values are checked by its plan.
-    if (part.from_micros >= part.to_micros && &version != &schema) return absl::OkStatus();
+    if (part.from_micros >= part.to_micros && !is_last) return absl::OkStatus();
     absl::StatusOr<std::unique_ptr<SeriesScan>> scan = SeriesScan::Plan(version, open, plan, part, tables);
     if (!scan.ok()) return scan.status();
     scans.push_back(*std::move(scan));
     return absl::OkStatus();
   };
   for (const SeriesSchema& version : schema.earlier) {
-    if (absl::Status status = add(version); !status.ok()) return status;
+    if (absl::Status status = add(version, false); !status.ok()) return status;
   }
-  if (absl::Status status = add(schema); !status.ok()) return status;
+  if (absl::Status status = add(schema, true); !status.ok()) return status;
   return scans;
 }
 

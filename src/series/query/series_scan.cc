@@ -10,6 +10,7 @@
 #include "rows/held_memory.h"
 #include "rows/select.h"
 #include "series/key/field_codec.h"
+#include "series/query/declared_rows.h"
 #include "series/query/merged_rows.h"
 #include "series/query/open_rows.h"
 
@@ -112,6 +113,13 @@ absl::StatusOr<std::unique_ptr<SeriesScan>> SeriesScan::Plan(const SeriesSchema&
     ranges = PlanScan(scan->codec_, scan->selection_);
   }
   if (!ranges.ok()) return ranges.status();
+  absl::StatusOr<std::optional<IndexedRows>> indexed =
+      PlanIndexedRows(scan->codec_, plan.query, scan->selection_, tables);
+  if (!indexed.ok()) return indexed.status();
+  if (indexed->has_value()) {
+    scan->stats_.indexed_entities = (*indexed)->entities;
+    ranges = std::move((*indexed)->plan);
+  }
   scan->stats_.ranges = std::move(ranges->ranges);
   scan->stats_.is_full_scan = ranges->is_full_scan;
   scan->TakeStreams(*std::move(ranges));

@@ -205,7 +205,14 @@ absl::StatusOr<std::vector<TablePart>> ChooseCopies(const SeriesSchema& schema, 
   if (chooser.Choose(all).empty()) return std::vector<TablePart>();
   const absl::StatusOr<std::set<std::string>> complete = CompleteTables(schema, tables);
   if (!complete.ok()) return complete.status();
-  return chooser.Choose(*complete);
+  std::vector<TablePart> parts = chooser.Choose(*complete);
+  // The index has the days of the times with which the series' own tables give points.
+  const std::vector<VersionSpan> versions = schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros);
+  const bool is_indexed = schema.is_indexed && std::ranges::all_of(versions, [](const VersionSpan& version) {
+                            return HasARowForEachTime(*version.schema);
+                          });
+  for (TablePart& part : parts) part.schema.is_indexed = is_indexed;
+  return parts;
 }
 
 absl::StatusOr<std::optional<LatestTable>> ChooseLatest(const SeriesSchema& schema, const Query& query,

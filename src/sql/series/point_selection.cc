@@ -314,6 +314,7 @@ absl::StatusOr<PointSelection> SelectPoints(const Plan::SeriesScan& scan, const 
   query.selection.tags.resize(known.is_open() ? known.labels.size() : known.schema.tags.size());
   query.takes_any_value = true;
   query.now_micros = evaluation.facts.now_micros;
+  query.index = scan.series.index;
   if (absl::Status status = ApplyTemporal(scan.temporal, evaluation, &selection); !status.ok()) return status;
   Narrowing narrowing(scan, evaluation, &selection);
   for (const ExpressionPtr& condition : scan.conditions) narrowing.Add(*condition);

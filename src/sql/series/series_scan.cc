@@ -66,6 +66,8 @@ class SeriesOperator : public Operator {
   }
   std::string DetailsOf(const series::QueryStats& stats, bool has_run) const {
     std::string text = fmt::format("{} {}", scan_.series.known->schema.name, TablesText(stats));
+    if (stats.indexed_entities)
+      text += fmt::format(", {} of its entities by the index", *stats.indexed_entities);
     if (!has_run) return text + RangesOfStats(stats);
     return text + fmt::format(", {} rows and {} cells read", stats.rows_read, stats.cells_read);
   }
