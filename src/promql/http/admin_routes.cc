@@ -26,6 +26,7 @@ absl::Status PrometheusApi::DeleteSeries(const HttpRequest& request, const ApiFo
   what.end_millis = *end;
   what.interrupted = InterruptedBy(request, absl::InfiniteFuture());
   what.index = &service_->index();
+  what.clock = &service_->clock();
   const absl::StatusOr<series::DeletedCounts> deleted =
       series::DeleteMetrics(service_->declarations().List(), what, service_->TablesFor(request).get());
   // What is wrong with a pattern that parses is a limit.

@@ -1,6 +1,6 @@
 // Deletes samples of the metrics that a selector of Prometheus' means, some rows at a time.
 //
-// Only open series: a declared one has derived tables, which would have to follow (roll-ups, orders, newest values).
+// Of a declared series, its derived tables follow (declared_delete.h).
 //
 // Threads: the functions may be called at once.
 #pragma once
@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
 #include "model/table_access.h"
 #include "promql/syntax/matcher.h"
 #include "rows/work_check.h"
@@ -27,18 +28,20 @@ struct MetricDelete {
   int64_t end_millis = 0;  // included
   rows::Interrupted interrupted;
   EntityIndex* index = nullptr;  // as MetricRead's
-  // Told of each entity behind its last row from which something was deleted: what keeps facts about entities looks there whether
+  const Clock* clock = nullptr;  // of roll-ups; null: the machine's
+  // Told of each entity of an open series behind its last row from which something was deleted: what keeps facts about entities looks there whether
   // the entity has rows still.  `labels`: the values of series.labels, "" where it has none.  May be null.
   std::function<absl::Status(const KnownSeries& series, const std::vector<std::string>& labels)> deleted;
 };
 
 struct DeletedCounts {
-  int64_t entities = 0;  // of which there were samples in the time, once for each set that means them
+  // Of which there were samples in the time, once for each set that means them; of a declared series as often as rows of others lie between.
+  int64_t entities = 0;
   int64_t rows = 0;
 };
 
 // The memory that it takes does not depend on how much is deleted; when it ends with an error, what came before is deleted, and it can be
-// called again.  UNIMPLEMENTED: a selector means a metric of a declared series; nothing is deleted then.  INVALID_ARGUMENT: a
+// called again.  UNIMPLEMENTED: CheckDeclaredDelete refuses what a selector means; nothing is deleted then.  INVALID_ARGUMENT: a
 // pattern that RunQuery refuses.  Else the errors of `interrupted`, of `deleted` and of the tables.
 absl::StatusOr<DeletedCounts> DeleteMetrics(const std::vector<KnownSeriesRef>& known,
                                             const MetricDelete& what, TableAccess* tables);

@@ -183,17 +183,17 @@ TEST_F(MetricDeleteTest, GoesOnInPieces) {
   EXPECT_TRUE(tables_.tables[kOpenSeriesTable].rows.empty());
 }
 
-TEST_F(MetricDeleteTest, RefusesDeclaredSeries) {
-  KnownSeries declared = *known_[1];
-  declared.yaml = "series: up";
+TEST_F(MetricDeleteTest, DeletesNothingWhereASelectorIsRefused) {
+  KnownSeries derived = *known_[1];
+  derived.yaml = "series: up";  // a table without a declaration of its own
   Write(*known_[0], {"a", "b"}, "value", 1'700'000'000'000, 1);
   MetricDelete what;
   what.sets = {{Make(MatchKind::kMatches, kNameLabel, "cpu|up")}};
   what.end_millis = 1'800'000'000'000;
   const absl::Status status =
-      DeleteMetrics({known_[0], std::make_shared<const KnownSeries>(declared)}, what, &tables_).status();
+      DeleteMetrics({known_[0], std::make_shared<const KnownSeries>(derived)}, what, &tables_).status();
   EXPECT_TRUE(absl::IsUnimplemented(status));
-  EXPECT_THAT(status.message(), testing::HasSubstr("the selector means 'up', of a declared series"));
+  EXPECT_THAT(status.message(), testing::HasSubstr("the selector means 'up', of a derived table"));
   EXPECT_EQ(Stored(), model_);
 }
 

@@ -394,6 +394,17 @@ absl::StatusOr<RollupKeeper::Stamps> RollupKeeper::ReadStamps(const Rollup& roll
   return stamps;
 }
 
+void RollupKeeper::AddEmptied(const Rollup& rollup, const std::vector<size_t>& fields, int64_t end_micros,
+                              RowWrite* row) {
+  const size_t aggregates = rollup.declared.aggregates.size();
+  for (const size_t field : fields) {
+    for (size_t i = field * aggregates; i < (field + 1) * aggregates; ++i) {
+      const Field& column = rollup.codec.schema().fields[i];
+      row->delete_times.push_back({column.family, column.qualifier, 0, end_micros});
+    }
+  }
+}
+
 absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const KeptPoints& kept, const Stamps& stamps,
                                          const Tags& tags, const std::set<int64_t>& starts,
                                          std::vector<RowWrite>* rows) {
@@ -440,6 +451,21 @@ absl::Status RollupKeeper::RefreshSeries(const Rollup& rollup, const KeptPoints&
                    });
     if (!status.ok()) return status;
     const std::vector<std::string_view> views(tags.begin(), tags.end());
+    for (int64_t piece = selection.from_micros; piece < selection.to_micros; piece = every.End(piece)) {
+      std::vector<size_t> emptied;
+      const auto found = pieces.find(piece);
+      for (size_t i = 0; i < rollup.fields.size(); ++i) {
+        const bool is_empty = found == pieces.end() || found->second[i].IsEmpty();
+        if (is_empty && has_all(piece, rollup.fields[i])) emptied.push_back(i);
+      }
+      if (emptied.empty()) continue;
+      if (absl::Status encoded = rollup.codec.Encode(views, piece, &key_); !encoded.ok()) return encoded;
+      const auto before = stamps.find(key_);
+      if (before == stamps.end()) continue;
+      // What somebody writes who has begun to read later stays.
+      AddEmptied(rollup, emptied, std::max(WholeMillis(now_micros), before->second + kMicrosPerMilli),
+                 &rows->emplace_back(RowWrite{.row_key = key_}));
+    }
     for (const auto& [piece_start, totals] : pieces) {
       std::vector<std::string> texts(totals.size() * aggregates.size());
       std::vector<std::string_view> values(texts.size());

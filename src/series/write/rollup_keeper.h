@@ -19,6 +19,8 @@
 // it is: a part of its points is forgotten already, and the row has outlived them.  Where families are kept
 // for different times, that is so of the columns of their fields.
 //
+// A field of which a piece has no point any more, since somebody has deleted them, has no aggregates then.
+//
 // Pieces are computed by the declaration that is stored when they are read, which may be a later one than the
 // writer's: it knows all tables that have points of the piece.  A roll-up that the stored declaration does
 // not have, or whose table somebody has dropped, is passed over, and its marks go.
@@ -110,6 +112,9 @@ class RollupKeeper {
                              const Pieces::value_type& pieces);
   absl::Status RefreshSeries(const Rollup& rollup, const KeptPoints& kept, const Stamps& stamps,
                              const Tags& tags, const std::set<int64_t>& starts, std::vector<RowWrite>* rows);
+  // Adds the deletion of the aggregates of `fields` (places in rollup.fields) that are older than `end_micros`.
+  static void AddEmptied(const Rollup& rollup, const std::vector<size_t>& fields, int64_t end_micros,
+                         RowWrite* row);
   absl::Status WriteRows(const std::string& table, std::vector<RowWrite>* rows, bool is_last);
   std::string MarkKey(const std::string& table, std::string_view row_key) const;
 
