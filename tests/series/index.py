@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The index of open series in a server's whole life.
+"""The index of series, open ones and a declared one, in a server's whole life.
 
   kills    a server is killed again and again while senders flood it with new entities, by line protocol. Each time, with the server
            started anew: every acknowledged entity is found by each of its labels. At the end `sonde check` finds the index of
            each series as one that is made anew.
-  life     questions are answered by the index, also of the command line; what is known costs no write; samples that a matcher
-           deletes are gone, and come again.
+  life     questions are answered by the index, also of the command line and SQL; what is known costs no write; samples that a
+           matcher deletes are gone, and come again; loads and INSERT tell the index of what they bring.
 
 usage: index.py SONDE kills [--kills N] [--seed N]
        index.py SONDE life
@@ -26,6 +26,15 @@ import urllib.request
 import kill
 
 FIRST = 1_700_000_000
+DECLARATION = """series: declared
+index: yes
+tags: { aaa: string, id: string, group: string, shard: string }
+fields: { value: double }
+time: { resolution: 1s }
+bucket: day
+key: [aaa, id, group, shard, bucket]
+retention: { max_versions: all }
+"""
 SENDERS = 4
 LINES_A_REQUEST = 200
 GROUPS = 37
@@ -58,7 +67,7 @@ def metric(server, name, **labels):
 
 def entity(number):
     """Its series and labels; no question below names the first label, so that keys alone would not do."""
-    return ("flood" if number % 5 else "flood_2"), {
+    return ("flood_2", "declared", "flood", "flood", "flood")[number % 5], {
         "aaa": f"x{number % 3}", "id": f"i-{number}", "group": f"g{number % GROUPS}", "shard": f"s={number % 11},{number % 2}"}
 
 
@@ -66,6 +75,12 @@ def line(number):
     series, labels = entity(number)
     escaped = ",".join(f"{name}={value.replace(',', chr(92) + ',').replace('=', chr(92) + '=')}" for name, value in labels.items())
     return f"{series},{escaped} value={number} {FIRST + number % (5 * 86400)}\n"
+
+
+def declare(server):
+    request = urllib.request.Request(f"{server.http}/api/v1/series/declared", data=DECLARATION.encode(), method="PUT")
+    with urllib.request.urlopen(request, timeout=60) as response:
+        assert response.status == 200
 
 
 class Flood(threading.Thread):
@@ -145,6 +160,7 @@ def kills(sonde, directory, count, seed):
     numbers, acknowledged, at_work = Numbers(), [], 0
     for number in range(count):
         server = kill.Server(sonde, directory, durability=rng.choice(["fsync", "os"]))
+        declare(server)
         senders = [Flood(server.http, numbers) for _ in range(SENDERS)]
         for sender in senders:
             sender.start()
@@ -164,7 +180,7 @@ def kills(sonde, directory, count, seed):
     assert at_work > 0, "no server was killed at work; say more --kills"
     answer = check(sonde, directory)
     assert not answer["notices"], answer
-    for series in ("flood", "flood_2"):
+    for series in ("flood", "flood_2", "declared"):
         status, report = check_index(sonde, directory, series)
         assert status == 0 and report["is_whole"], report
     assert len(acknowledged) > 1000
@@ -177,13 +193,18 @@ def write(server, first, end):
 
 def life(sonde, directory):
     server = kill.Server(sonde, directory)
+    declare(server)
     count = 20_000
     for first in range(0, count, 2_000):
         write(server, first, first + 2_000)
     assert len(find(server, 'flood{id="i-7"}')) == 1
-    group = {f"i-{n}" for n in range(count) if n % GROUPS == 3 and n % 5}
+    group = {f"i-{n}" for n in range(count) if n % GROUPS == 3 and n % 5 > 1}
     assert {one["id"] for one in find(server, 'flood{group="g3"}')} == group
     assert find(server, 'flood{group="g3"}', start=FIRST + 10 * 86400) == []
+    declared = {f"i-{n}" for n in range(count) if n % GROUPS == 3 and n % 5 == 1}
+    assert {one["id"] for one in find(server, 'declared{group="g3"}')} == declared
+    assert {one["id"] for one in find(server, 'declared{group=~"g3|none",shard!="s=0,0"}')} == {
+        one for one in declared if int(one[2:]) % 22}
     registered = metric(server, "sonde_series_index_registered_total")
     commits = metric(server, "sonde_series_index_commits_total")
     assert registered == count
@@ -198,11 +219,14 @@ def life(sonde, directory):
     assert find(server, 'flood{group="g3"}') == []
     assert len(find(server, 'flood{group="g4"}')) > 0
     write(server, 0, 100)
-    again = {f"i-{n}" for n in range(100) if n % GROUPS == 3 and n % 5}
+    again = {f"i-{n}" for n in range(100) if n % GROUPS == 3 and n % 5 > 1}
     assert {one["id"] for one in find(server, 'flood{group="g3"}')} == again
     assert metric(server, "sonde_series_index_questions_total", answer="scan") == 0
+    others(sonde, directory, server)
     server.stop()
     check(sonde, directory)
+    status, report = check_index(sonde, directory, "declared")
+    assert status == 0 and report["is_whole"] and report["idle_entities"] == 3, report
     status, report = check_index(sonde, directory, "flood")
     assert status == 0 and report["idle_entities"] == len(group) - len(again), report
 
@@ -212,6 +236,36 @@ def life(sonde, directory):
     explained = subprocess.run([sonde, "series", "query", "stored:flood", "--where", "id=i-7", "--explain", "--data-dir",
                                 f"{directory}/data"], capture_output=True, text=True)
     assert explained.returncode == 0 and "all its rows" not in explained.stderr, explained.stderr
+    explained = subprocess.run([sonde, "series", "query", "stored:declared", "--where", "id=i-6", "--explain", "--data-dir",
+                                f"{directory}/data"], capture_output=True, text=True)
+    assert "the index of the series says which rows: those of 1 of its entities" in explained.stderr, explained.stderr
+
+
+def sql(server, query):
+    status, answer = post(server.http, "/api/v1/sql", json.dumps({"query": query}), "application/json")
+    assert status == 200, answer
+    return answer
+
+
+def others(sonde, directory, server):
+    """Entities that come by a load of the command line and by INSERT, which are not the server's own writers."""
+    rows = "".join(f"{time_text},b{n},l-{n},of-load,s\n" for n in range(3) for time_text in ("2023-11-15T00:00:00Z", "2023-11-17T00:00:00Z"))
+    csv = f"{directory}/points.csv"
+    with open(csv, "w") as file:
+        file.write("time,aaa,id,group,shard,value\n" + rows.replace(",s\n", ",s,1\n"))
+    result = subprocess.run([sonde, "series", "load", "stored:declared", csv, "--endpoint", server.address], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert {one["id"] for one in find(server, 'declared{group="of-load"}')} == {"l-0", "l-1", "l-2"}
+    sql(server, "INSERT INTO series.declared (aaa, id, `group`, shard, time, value) "
+                "VALUES ('z', 'inserted', 'of-sql', 's', TIMESTAMP '2023-11-16 00:00:00+00', 2)")
+    assert {one["id"] for one in find(server, 'declared{group="of-sql"}')} == {"inserted"}
+    assert "inserted" in sql(server, "SELECT id FROM series.declared WHERE `group` = 'of-sql'")
+    form = urllib.parse.urlencode({"match[]": 'declared{group="of-load"}'})
+    assert post(server.http, "/api/v1/admin/tsdb/delete_series", form, "application/x-www-form-urlencoded")[0] == 204
+    assert find(server, 'declared{group="of-load"}') == []
+    assert "l-1" not in sql(server, "SELECT id FROM series.declared WHERE `group` = 'of-load'")
+    explained = sql(server, "EXPLAIN SELECT id FROM series.declared WHERE `group` = 'of-sql'")
+    assert "1 of its entities by the index" in explained, explained
 
 
 def main():

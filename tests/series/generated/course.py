@@ -7,6 +7,8 @@ A course is {"seed", "steps"}, and a step is plain data:
   kill           as send; the server is killed meanwhile (delay in seconds), started again, and the request repeated
   ask            {table?, question}; left out while the table lacks points
   rebuild        `sonde series rebuild`
+  rebuild_index  `sonde series rebuild stored:SERIES@index`
+  check_index    the same with --check: the index has all of the series where it should
   rewrite, drop_versions {declaration}, finish    the three steps of `sonde series rewrite`
 """
 import copy
@@ -72,6 +74,8 @@ class CourseMaker:
             self._add("kill", points=batch, delay=rng.random() ** 3 * 0.03, **step)
             self._ask_some()
         self._ask_derived()
+        if rng.random() < 0.3 or self.kills:
+            self._add("check_index")
         return {"seed": self.seed, "steps": self.steps}
 
     def _make_open(self):
@@ -184,7 +188,7 @@ class CourseMaker:
 
     def _change(self):
         changes = [self._add_derived, self._add_derived, self._drop_derived, self._put_back, self._redefine, self._add_field,
-                   self._add_version, self._rewrite, self._rebuild]
+                   self._add_version, self._rewrite, self._rebuild, self._toggle_index]
         self.rng.choice(changes)()
 
     def _declare(self, declaration, may_refuse=False):
@@ -277,10 +281,24 @@ class CourseMaker:
                 return
         declaration["versions"].append({**old, "until": until})
         declaration["shape"] = shape
+        if declaration.get("index") and not declarations.may_be_indexed(declaration):
+            declaration["index"] = False
         self._declare(declaration, may_refuse=True)
         self.scene.spans.append((until, until + 2 * DAY))
         self._send_some()
         self._rebuild()
+
+    def _toggle_index(self):
+        """An index that is declared anew has not all of the series, which is answered all the same."""
+        declaration = copy.deepcopy(self.declaration)
+        declaration["index"] = not declaration.get("index", False)
+        if declaration["index"] and not declarations.may_be_indexed(declaration):
+            return
+        self._declare(declaration)
+        if declaration["index"] and self.rng.random() < 0.5:
+            self._send_some()
+            self._add("rebuild_index")
+            self._send_some()
 
     def _rewrite(self):
         if not self.declaration["versions"]:
@@ -385,9 +403,12 @@ class Player:
                         self._ask(place, {"do": "ask", "table": table, "question": {"way": "get"}})
                 return ENDS
             raise Difference(place, f"the declaration was refused: {refused}") from refused
+        is_indexed = declaration.get("index", False)
         if self.model is None:
             self.model = Model(declaration)
+            self.is_index_whole = is_indexed
         else:
+            self.is_index_whole &= is_indexed
             self.model.declare(declaration)
         return None
 
@@ -483,6 +504,19 @@ class Player:
             return self._end_unchanged(place)
         self.model.rebuild()
         return None
+
+    def _rebuild_index(self, place, step):
+        if self.model.declaration.get("index"):
+            is_done, text = self.door.index_command(self.series)
+            if is_done is False:
+                raise Difference(place, f"series rebuild of the index failed: {text}")
+            self.is_index_whole = True
+
+    def _check_index(self, place, step):
+        if self.model.declaration.get("index"):
+            is_whole, text = self.door.index_command(self.series, "--check")
+            if is_whole is not None and is_whole != self.is_index_whole:
+                raise Difference(place, f"the index {'has' if is_whole else 'lacks'} some of the series: {text}")
 
     def _rewrite(self, place, step):
         if not self.model.declaration["versions"]:

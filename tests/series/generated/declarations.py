@@ -7,6 +7,7 @@ A declaration is plain data, so that a course can be written down, reduced and p
   retention                                        as it is declared; missing: none
   derive  [{kind, table, ...}]                     key of an order: as of a shape
   versions [{until, ...shape}]                     the oldest first
+  index                                            its tags are indexed
   open                                             nobody declares it: what is said is how it comes to be
 Parts of keys are {tag}, {const}, {time, width?, reverse?}, {bucket, format?, reverse?}, "field", {salt, of}.
 Tables are written without the series' name; to_yaml puts it in front.
@@ -51,7 +52,17 @@ def random_declaration(rng):
     for _ in range(rng.choice([0, 0, 1, 1, 2, 3])):
         if derived := random_derived(rng, declaration):
             declaration["derive"].append(derived)
+    if may_be_indexed(declaration) and rng.random() < 0.5:
+        declaration["index"] = True
     return declaration
+
+
+def may_be_indexed(declaration):
+    """There are tags, and no time of less than a minute stands in front of one in the key."""
+    key = declaration["shape"]["key"]
+    tags = [i for i, part in enumerate(key) if part != "field" and "tag" in part]
+    in_front = [part for part in key[:tags[-1]] if part != "field"] if tags else []
+    return bool(tags) and all(FORMAT_UNITS[part["time"]] >= MINUTE for part in in_front if "time" in part)
 
 
 def random_open_series(rng):
@@ -326,6 +337,8 @@ def to_yaml(declaration, series):
     }
     if not text["tags"]:
         del text["tags"]
+    if "index" in declaration:
+        text["index"] = "yes" if declaration["index"] else "no"
     if "retention" in declaration:
         text["retention"] = declaration["retention"]
     if declaration["derive"]:

@@ -255,6 +255,9 @@ class HttpDoor:
     def command(self, name, series, *more):
         return run([self.server.sonde, "series", name, f"stored:{series}", "--endpoint", self.server.address, *more])
 
+    def index_command(self, series, *more):
+        return run([self.server.sonde, "series", "rebuild", f"stored:{series}@index", "--endpoint", self.server.address, *more])
+
 
 class CommandDoor:
     """`sonde series load` and `query`, with --endpoint or --data-dir."""
@@ -322,6 +325,9 @@ class CommandDoor:
 
     def command(self, name, series, *more):
         return run([self.sonde, "series", name, self._file(series), *self.access, *more])
+
+    def index_command(self, series, *more):
+        return run([self.sonde, "series", "rebuild", f"stored:{series}@index", *self.access, *more])
 
     def close(self):
         pass

@@ -68,6 +68,9 @@ class Door:
             self.model.rebuild()
         return True, ""
 
+    def index_command(self, series, *more):
+        return None, ""
+
 
 class LatestOfTheLateTable(Door):
     """`latest` is answered from a table of newest values that was declared after the first points."""
