@@ -179,8 +179,12 @@ constexpr size_t kPartsMax = 4'096;
 // Divides ranges as their pages are met.
 class Division {
  public:
-  // The following range of all.  Its pages come with AddPage.
-  void BeginRange(const RowRange& range) { open_ = range; }
+  // The following range of all.  Its pages come with AddPage, but for one that begins before it: `has_page` says that there is one, which
+  // the range before has no rows of.
+  void BeginRange(const RowRange& range, bool has_page) {
+    open_ = range;
+    if (has_page) ++pages_;
+  }
   // A page begins in this row.
   void AddPage(const std::string& row_key) {
     const bool is_inside = row_key > open_.start;
@@ -224,12 +228,18 @@ absl::StatusOr<DividedRanges> DivideRowRanges(const CellStore& store, TableId ta
   const CellStore::Moment moment(&store);
   DirectoryCursor directory(store, &moment, table);
   Division division;
+  std::string last_page;  // its key
   for (size_t i = 0; i < ranges.size(); ++i) {
-    division.BeginRange(ranges[i]);
-    absl::StatusOr<DirectoryEntryRef> entry =
-        directory.FindFrom(family, StartOfPageRow(table, family, ranges[i].start));
+    const std::string start = StartOfPageRow(table, family, ranges[i].start);
+    absl::StatusOr<DirectoryEntryRef> entry = directory.FindBefore(family, start);
+    if (!entry.ok()) return entry.status();
+    const bool reaches_in = *entry != nullptr && (*entry)->header.last_row_key >= ranges[i].start;
+    division.BeginRange(ranges[i], reaches_in && (*entry)->key != last_page);
+    if (reaches_in) last_page = (*entry)->key;
+    entry = *entry == nullptr ? directory.FindFrom(family, start) : directory.After(*entry);
     while (entry.ok() && *entry != nullptr && ranges[i].Contains((*entry)->first.row_key)) {
       division.AddPage((*entry)->first.row_key);
+      last_page = (*entry)->key;
       if (division.IsFull()) {
         std::vector<RowRange> rest(ranges.begin() + static_cast<std::ptrdiff_t>(i), ranges.end());
         rest.front() = division.open();
