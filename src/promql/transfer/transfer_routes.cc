@@ -58,6 +58,7 @@ absl::Status Export(series::IngestService* service, const HttpRequest& request, 
   read.now_micros = service->clock().NowMicros();
   read.interrupted = InterruptedWhenGone(request);
   read.hold = [memory](int64_t more_bytes) { return memory->Hold(more_bytes); };
+  read.index = &service->index();
   const auto all = std::make_shared<MetricExport>(service->declarations().List(), *std::move(sets),
                                                   std::move(read), *format, std::move(metadata), tables);
   // The first part before the head: an error in it is an answer of its own.

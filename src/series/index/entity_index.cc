@@ -28,38 +28,12 @@ std::optional<std::pair<int64_t, int64_t>> DaysOf(const EntityQuestion& question
   return std::pair(first, last);
 }
 
-using Sets = std::map<std::string, PositionSet>;
-
-// What narrows the entities of each block besides their labels.
-struct Narrowing {
-  std::optional<Sets> of_days;
-  std::vector<Sets> of_fields;
-};
-
-absl::StatusOr<Narrowing> ReadNarrowing(const std::string& series, const EntityQuestion& question,
-                                        TableAccess* tables) {
-  Narrowing narrowing;
-  if (const auto days = DaysOf(question)) {
-    absl::StatusOr<Sets> sets =
-        ReadSets(DaySetKey(series, days->first), DaySetKey(series, days->second), tables);
-    if (!sets.ok()) return sets.status();
-    narrowing.of_days = *std::move(sets);
-  }
-  for (const std::string& field : question.fields) {
-    const std::string key = FieldSetKey(series, field);
-    absl::StatusOr<Sets> sets = ReadSets(key, key, tables);
-    if (!sets.ok()) return sets.status();
-    narrowing.of_fields.push_back(*std::move(sets));
-  }
-  return narrowing;
-}
-
 void MakeSet(std::vector<std::string>* texts) {
   std::sort(texts->begin(), texts->end());
   texts->erase(std::unique(texts->begin(), texts->end()), texts->end());
 }
 
-PositionSet Narrowed(PositionSet positions, const Sets& sets, const std::string& block) {
+PositionSet Narrowed(PositionSet positions, const IndexState::Sets& sets, const std::string& block) {
   const auto found = sets.find(block);
   if (found == sets.end()) return {};
   positions.And(found->second);
@@ -170,22 +144,23 @@ absl::StatusOr<std::optional<EntityAnswer>> EntityIndex::Answer(const KnownSerie
     if (absl::IsDataLoss(status)) return std::optional<EntityAnswer>();
     return status;
   };
-  const absl::StatusOr<IndexDirectory> directory = ReadDirectory(name, tables, question.interrupted);
-  if (!directory.ok()) return unless_damaged(directory.status());
-  if (!directory->is_whole || directory->is_given_up) return std::optional<EntityAnswer>();
-  const absl::StatusOr<Narrowing> narrowing = ReadNarrowing(name, question, tables);
-  if (!narrowing.ok()) return unless_damaged(narrowing.status());
-  absl::StatusOr<std::vector<NamedBlock>> blocks = FindBlocks(series, *directory, tables);
+  const std::optional<std::pair<int64_t, int64_t>> days = DaysOf(question);
+  const absl::StatusOr<IndexState> state =
+      ReadIndex(name, {.days = days, .fields = question.fields}, tables, question.interrupted);
+  if (!state.ok()) return unless_damaged(state.status());
+  if (!state->directory.is_whole || state->directory.is_given_up) return std::optional<EntityAnswer>();
+  absl::StatusOr<std::vector<NamedBlock>> blocks = FindBlocks(series, state->directory, tables);
   if (!blocks.ok()) return unless_damaged(blocks.status());
   EntityAnswer answer;
+  answer.has_deleted = state->directory.has_deleted;
   for (NamedBlock& block : *blocks) {
     if (absl::Status status = Ask(question.interrupted); !status.ok()) return status;
     answer.total += block.block->count();
     PositionSet positions = MatchBlock(*block.block, question.matchers);
-    if (narrowing->of_days) positions = Narrowed(std::move(positions), *narrowing->of_days, block.name);
+    if (days) positions = Narrowed(std::move(positions), state->of_days, block.name);
     EntityAnswer::Part part;
     PositionSet any;
-    for (const Sets& sets : narrowing->of_fields) {
+    for (const IndexState::Sets& sets : state->of_fields) {
       part.of_fields.push_back(Narrowed(positions, sets, block.name));
       any.Or(part.of_fields.back());
     }

@@ -51,8 +51,9 @@ struct EntityAnswer {
     std::vector<PositionSet> of_fields;  // those among them that ever had this field of the question
   };
   std::vector<Part> parts;
-  size_t count = 0;  // of positions
-  size_t total = 0;  // of entities of the series
+  size_t count = 0;          // of positions
+  size_t total = 0;          // of entities of the series
+  bool has_deleted = false;  // points of the series were deleted: some of the entities may have none left
 };
 
 // How many entities and values a series has.

@@ -52,7 +52,7 @@ absl::Status ReadTail(const ReadRow& row, std::string_view rest, IndexDirectory*
   const bool has_first = hash < rest.size() && ReadHex(rest.substr(hash + 1), &first);
   IndexTail tail;
   for (const ReadCell& cell : row.cells) {
-    if (cell.qualifier != kListColumn) continue;
+    if (cell.qualifier != kListColumn || !tail.texts.empty()) continue;  // the newest counts
     if (!has_first || !DecodeTexts(cell.value, &tail.texts) ||
         first + tail.texts.size() > kBlockEntitiesMax) {
       return Damaged(row.row_key, cell.qualifier);
@@ -69,7 +69,9 @@ absl::Status ReadDirectoryRow(const ReadRow& row, IndexDirectory* directory) {
   for (const ReadCell& cell : row.cells) {
     if (cell.qualifier == kWholeColumn) directory->is_whole = true;
     if (cell.qualifier == kGivenUpColumn) directory->is_given_up = true;
+    if (cell.qualifier == kDeletedColumn) directory->has_deleted = true;
     if (!cell.qualifier.starts_with(kSealed)) continue;
+    if (directory->sealed.contains(cell.qualifier.substr(kSealed.size()))) continue;  // the newest counts
     std::string_view in;
     uint64_t count = 0;
     if (!ReadCheckedBytes(cell.value, &in) || !GetVarint(&in, &count) || !in.empty() ||
@@ -77,6 +79,16 @@ absl::Status ReadDirectoryRow(const ReadRow& row, IndexDirectory* directory) {
       return Damaged(row.row_key, cell.qualifier);
     }
     directory->sealed[cell.qualifier.substr(kSealed.size())] = count;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TakeSet(const ReadRow& row, IndexSetRow* set) {
+  set->row_key = row.row_key;
+  set->block = row.row_key.substr(row.row_key.rfind('#') + 1);
+  for (const ReadCell& cell : row.cells) {
+    if (!AddPositions(cell.value, &set->positions)) return Damaged(row.row_key, cell.qualifier);
+    if (set->columns.empty() || set->columns.back() != cell.qualifier) set->columns.push_back(cell.qualifier);
   }
   return absl::OkStatus();
 }
@@ -114,24 +126,90 @@ bool DecodeTexts(std::string_view bytes, std::vector<std::string>* texts) {
 
 absl::StatusOr<IndexDirectory> ReadDirectory(std::string_view series, TableAccess* tables,
                                              const std::function<absl::Status()>& interrupted) {
+  absl::StatusOr<IndexState> state = ReadIndex(series, {}, tables, interrupted);
+  if (!state.ok()) return state.status();
+  return std::move(state->directory);
+}
+
+absl::StatusOr<IndexState> ReadIndex(std::string_view series, const IndexQuestion& question,
+                                     TableAccess* tables, const std::function<absl::Status()>& interrupted) {
   const std::string tails = KeyOf(series, kTailKind);
   const std::string directory_key = DirectoryKey(series);
-  IndexDirectory directory;
-  absl::Status problem;
+  const std::string days = KeyOf(series, kDayKind);
+  IndexState state;
   RowRead read;
   // A sealer lists a block before it deletes its tails, and this reads the tails first.
   read.ranges = {{tails, Successor(directory_key)}};
-  read.family = kIndexFamily;
-  read.cells_per_column_max = 1;
+  if (question.days) {
+    read.ranges.push_back(
+        {DaySetKey(series, question.days->first), PrefixEnd(DaySetKey(series, question.days->second))});
+  }
+  std::vector<std::string> fields;
+  for (const std::string& field : question.fields) {
+    fields.push_back(FieldSetKey(series, field));
+    read.ranges.push_back(RowRange::Prefix(fields.back()));
+  }
+  state.of_fields.resize(fields.size());
+  if (!question.days && fields.empty()) {
+    read.family = kIndexFamily;
+    read.cells_per_column_max = 1;
+  }
   read.interrupted = interrupted;
-  const absl::Status status = tables->ReadRows(kIndexTable, read, [&](ReadRow&& row) {
+  absl::Status problem;
+  const auto take = [&](const ReadRow& row) -> absl::Status {
     const std::string_view key = row.row_key;
-    if (key == directory_key) problem = ReadDirectoryRow(row, &directory);
-    if (key.starts_with(tails)) problem = ReadTail(row, key.substr(tails.size()), &directory);
+    if (key == directory_key) return ReadDirectoryRow(row, &state.directory);
+    if (key.starts_with(tails)) return ReadTail(row, key.substr(tails.size()), &state.directory);
+    IndexSetRow set;
+    if (absl::Status status = TakeSet(row, &set); !status.ok()) return status;
+    if (key.starts_with(days)) state.of_days[set.block].Or(set.positions);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (key.starts_with(fields[i])) state.of_fields[i][set.block].Or(set.positions);
+    }
+    return absl::OkStatus();
+  };
+  const absl::Status status = tables->ReadRows(kIndexTable, read, [&](ReadRow&& row) {
+    problem = take(row);
     return problem.ok();
   });
   if (absl::Status both = Both(problem, status); !both.ok()) return both;
-  return directory;
+  return state;
+}
+
+absl::StatusOr<std::optional<std::pair<int64_t, int64_t>>> ReadDaysOf(std::string_view series,
+                                                                      TableAccess* tables) {
+  const std::string days = KeyOf(series, kDayKind);
+  const auto read_one = [&](bool is_last) -> absl::StatusOr<std::optional<int64_t>> {
+    RowRead read;
+    read.ranges = {RowRange::Prefix(days)};
+    read.family = kIndexSetsFamily;
+    read.cells_per_column_max = 1;
+    read.rows_max = 1;
+    read.reversed = is_last;
+    std::optional<int64_t> micros;
+    const absl::Status status = tables->ReadRows(kIndexTable, read, [&](ReadRow&& row) {
+      const std::string_view rest = std::string_view(row.row_key).substr(days.size());
+      micros = ParseCalendarTime(TimeFormat::kDayCompact, rest.substr(0, rest.find('#')));
+      return true;
+    });
+    if (!status.ok() && !absl::IsNotFound(status)) return status;
+    if (!micros) return std::optional<int64_t>();
+    return *micros / kMicrosPerDay;
+  };
+  const absl::StatusOr<std::optional<int64_t>> first = read_one(false);
+  if (!first.ok()) return first.status();
+  const absl::StatusOr<std::optional<int64_t>> last = read_one(true);
+  if (!last.ok()) return last.status();
+  if (!first->has_value() || !last->has_value()) return std::nullopt;
+  return std::pair(**first, **last);
+}
+
+absl::Status NoteDeleted(std::string_view series, int64_t timestamp_micros, TableAccess* tables) {
+  RowWrite row;
+  row.row_key = DirectoryKey(series);
+  row.cells = {{kIndexFamily, kDeletedColumn, timestamp_micros, "1"}};
+  const absl::Status status = WriteIndexRows({row}, tables);
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;  // there is no index
 }
 
 std::string EncodeSealed(size_t count) {
@@ -209,27 +287,11 @@ absl::Status ReadSetRows(const std::string& first, const std::string& last, Tabl
   absl::Status problem;
   const absl::Status status = tables->ReadRows(kIndexTable, read, [&](ReadRow&& row) {
     IndexSetRow set;
-    set.block = row.row_key.substr(row.row_key.rfind('#') + 1);
-    for (ReadCell& cell : row.cells) {
-      if (!AddPositions(cell.value, &set.positions)) problem = Damaged(row.row_key, cell.qualifier);
-      if (!problem.ok()) return false;
-      if (set.columns.empty() || set.columns.back() != cell.qualifier)
-        set.columns.push_back(std::move(cell.qualifier));
-    }
-    set.row_key = std::move(row.row_key);
-    take(std::move(set));
-    return true;
+    problem = TakeSet(row, &set);
+    if (problem.ok()) take(std::move(set));
+    return problem.ok();
   });
   return Both(problem, status);
-}
-
-absl::StatusOr<std::map<std::string, PositionSet>> ReadSets(const std::string& first, const std::string& last,
-                                                            TableAccess* tables) {
-  std::map<std::string, PositionSet> sets;
-  const absl::Status status = ReadSetRows(
-      first, last, tables, [&](IndexSetRow&& row) { sets[std::move(row.block)].Or(row.positions); });
-  if (!status.ok()) return status;
-  return sets;
 }
 
 absl::Status WriteIndexRows(const std::vector<RowWrite>& rows, TableAccess* tables) {

@@ -10,8 +10,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,6 +28,7 @@ namespace sonde::series {
 constexpr char kListColumn[] = "list";
 constexpr char kHeaderColumn[] = "#";
 constexpr char kLabelColumnPrefix = '=';
+constexpr char kDeletedColumn[] = "deleted";
 constexpr char kSealedColumnPrefix[] = "b.";
 // A block is closed once the texts of its entities have so many bytes, so that its cells stay small.
 constexpr size_t kBlockTextBytesMax = 8 << 20;
@@ -43,8 +46,9 @@ std::string EncodeTexts(const std::vector<std::string>& texts);
 
 // What the index has of a series.  Of a block that is sealed and has tails, some positions may be in both.
 struct IndexDirectory {
-  bool is_whole = false;                 // it has every entity, day and field of the series
-  bool is_given_up = false;              // writers pass it over
+  bool is_whole = false;     // it has every entity, day and field of the series
+  bool is_given_up = false;  // writers pass it over
+  bool has_deleted = false;  // points were deleted by matchers, so that entities may have none left
   std::map<std::string, size_t> sealed;  // the positions of a sealed block, by its name
   std::vector<IndexTail> tails;          // by block and first position
 
@@ -53,6 +57,24 @@ struct IndexDirectory {
 // Whatever is written meanwhile, each entity that was there when this began is in what it gives.
 absl::StatusOr<IndexDirectory> ReadDirectory(std::string_view series, TableAccess* tables,
                                              const std::function<absl::Status()>& interrupted = nullptr);
+// The directory, and sets of positions by block, read at once.
+struct IndexQuestion {
+  std::optional<std::pair<int64_t, int64_t>> days;  // the first and the last one
+  std::vector<std::string> fields;
+};
+struct IndexState {
+  using Sets = std::map<std::string, PositionSet>;
+  IndexDirectory directory;
+  Sets of_days;                 // with points of one of the days
+  std::vector<Sets> of_fields;  // that ever had this field
+};
+absl::StatusOr<IndexState> ReadIndex(std::string_view series, const IndexQuestion& question,
+                                     TableAccess* tables, const std::function<absl::Status()>& interrupted);
+// The first and the last day that the index has points of; nothing: of none.
+absl::StatusOr<std::optional<std::pair<int64_t, int64_t>>> ReadDaysOf(std::string_view series,
+                                                                      TableAccess* tables);
+// Before points of the series are deleted.
+absl::Status NoteDeleted(std::string_view series, int64_t timestamp_micros, TableAccess* tables);
 // The cell of a sealed block in the directory.
 std::string EncodeSealed(size_t count);
 
@@ -77,10 +99,6 @@ struct IndexSetRow {
 // The rows of the sets from `first` to `last`, both included; `take` gets each.
 absl::Status ReadSetRows(const std::string& first, const std::string& last, TableAccess* tables,
                          const std::function<void(IndexSetRow&& row)>& take);
-// The same, by block.
-absl::StatusOr<std::map<std::string, PositionSet>> ReadSets(const std::string& first, const std::string& last,
-                                                            TableAccess* tables);
-
 // Writes all of the rows, in pieces.  An error of one row is an error.
 absl::Status WriteIndexRows(const std::vector<RowWrite>& rows, TableAccess* tables);
 

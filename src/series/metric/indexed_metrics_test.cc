@@ -15,8 +15,11 @@
 #include "series/index/write/index_repair.h"
 #include "series/index/write/index_writer.h"
 #include "series/input/ingest_batch.h"
+#include "series/metric/metric_batch.h"
 #include "series/metric/metric_delete.h"
 #include "series/metric/metric_reader.h"
+#include "series/metric/metric_scan.h"
+#include "series/query/query.h"
 #include "series/query/tag_values.h"
 #include "series/write/memory_tables_test_support.h"
 
@@ -156,6 +159,24 @@ class IndexedMetricsTest : public testing::Test {
     return {rows_indexed, rows_scanned};
   }
 
+  // How many rows of series lie in the ranges that are read.
+  int64_t Visited(const MetricRead& read) {
+    int64_t rows = 0;
+    const absl::Status status = ForEachMetricScan(declarations_.List(), read.matchers, [&](MetricScan scan) {
+      PrepareQuery(read, &scan.query);
+      const auto stats = RunQueryInBatches(scan.series, scan.query, &tables_,
+                                           [](const rows::Batch&) -> absl::StatusOr<bool> { return true; });
+      if (!stats.ok()) return stats.status();
+      for (const auto& [key, row] : tables_.tables[kOpenSeriesTable].rows) {
+        rows += std::any_of(stats->ranges.begin(), stats->ranges.end(),
+                            [&key = key](const RowRange& range) { return range.Contains(key); });
+      }
+      return absl::OkStatus();
+    });
+    EXPECT_TRUE(status.ok()) << status;
+    return rows;
+  }
+
   void ExpectSound() {
     for (const KnownSeriesRef& series : declarations_.List()) {
       const auto report = CheckIndex(*series, &tables_);
@@ -259,6 +280,69 @@ TEST_F(IndexedMetricsTest, AnIndexThatIsNotWholeIsPassedOver) {
   ExpectSound();
   for (int i = 0; i < 20; ++i) ExpectSame(RandomRead());
   EXPECT_GT(index_.counts().answered, 0U);
+}
+
+// Entities that ended long before the time of a question are not visited, whatever its conditions.
+TEST_F(IndexedMetricsTest, OldEntitiesAreNotVisited) {
+  IndexWriter writer(&tables_, &clock_);
+  const int64_t now = kStartMicros / kMicrosPerSecond;
+  std::string text;
+  for (int pod = 0; pod < 400; ++pod) {
+    const int64_t ended = now - (60 - pod % 40) * 86'400;
+    for (int hour = 0; hour < 3; ++hour)
+      text += fmt::format("up,job=a,pod=old{},zone=z{} value=1 {}\n", pod, pod % 2, ended - hour * 3'600);
+  }
+  for (int pod = 0; pod < 8; ++pod) {
+    for (int hour = 0; hour < 24 * 60; hour += 12)
+      text += fmt::format("up,job=a,pod=new{},zone=z{} value=2 {}\n", pod, pod % 2, now - hour * 3'600);
+  }
+  ASSERT_TRUE(Write(text, &writer).ok());
+  ASSERT_TRUE(writer.KeepUp().ok());
+  const std::vector<std::vector<Matcher>> all = {
+      {},
+      {*Matcher::Create(MatchKind::kEqual, "job", "a")},
+      {*Matcher::Create(MatchKind::kEqual, "zone", "z1")},
+      {*Matcher::Create(MatchKind::kNotEqual, "zone", "none")},
+      {*Matcher::Create(MatchKind::kMatches, "pod", ".+")},
+  };
+  for (const std::vector<Matcher>& matchers : all) {
+    MetricRead read = RandomRead();
+    read.matchers = matchers;
+    read.matchers.push_back(*Matcher::Create(MatchKind::kEqual, kNameLabel, "up"));
+    read.end_millis = now * 1'000;
+    read.start_millis = read.end_millis - 3'600'000 - 300'000;  // of an hour, with the lookback
+    ExpectSame(read);
+    EXPECT_GT(Visited(read), 1'000);
+    read.index = &index_;
+    EXPECT_GE(Visited(read), 4);
+    EXPECT_LE(Visited(read), 16);  // two rows of eight
+    // An hour of a day that is long over, as by an offset: ten ended then, and eight are there still.
+    read.end_millis = (now - 30 * 86'400) * 1'000;
+    read.start_millis = read.end_millis - 3'600'000;
+    EXPECT_GE(Visited(read), 4);
+    EXPECT_LE(Visited(read), 2 * 18);
+    read.index = nullptr;
+    ExpectSame(read);
+  }
+}
+
+// Entities that never had the field of a metric are not visited for it.
+TEST_F(IndexedMetricsTest, EntitiesOfOtherFieldsAreNotVisited) {
+  IndexWriter writer(&tables_, &clock_);
+  const int64_t now = kStartMicros / kMicrosPerSecond;
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += fmt::format("disk,host=h{} used=1 {}\n", i, now);
+  for (int i = 0; i < 5; ++i) text += fmt::format("disk,host=h{} value=1 {}\n", 100 * i, now);
+  ASSERT_TRUE(Write(text, &writer).ok());
+  MetricRead read = RandomRead();
+  read.matchers = {*Matcher::Create(MatchKind::kEqual, kNameLabel, "disk")};
+  read.start_millis = 0;
+  read.end_millis = now * 1'000;
+  ExpectSame(read);
+  EXPECT_EQ(samples_, 5);
+  EXPECT_EQ(Visited(read), 500);
+  read.index = &index_;
+  EXPECT_EQ(Visited(read), 5);
 }
 
 TEST_F(IndexedMetricsTest, ValuesOfATagAreThoseOfAScan) {

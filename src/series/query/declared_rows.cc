@@ -80,7 +80,7 @@ absl::StatusOr<std::optional<IndexedRows>> PlanIndexedRows(const KeyCodec& codec
   const KnownSeries view = IndexedView(schema);
   Selection of_entities = selection;
   const absl::StatusOr<std::optional<std::vector<std::string>>> texts =
-      ChooseEntities(view, ConditionsOf(schema, view, query), selection, tables);
+      ChooseEntities(view, ConditionsOf(schema, view, query), selection, /*fields=*/{}, tables);
   if (!texts.ok()) return texts.status();
   if (!texts->has_value()) return by_keys;
   const EntityTexts entity_texts(schema);

@@ -10,6 +10,9 @@
 
 #include "promql/syntax/matcher.h"
 #include "series/index/entity_index.h"
+#include "series/index/index_table.h"
+#include "series/query/query_header.h"
+#include "series/schema/calendar.h"
 
 namespace sonde::series {
 namespace {
@@ -19,10 +22,13 @@ using promql::MatchKind;
 
 // Beginnings of keys that labels are written out as.
 constexpr size_t kPrefixesMax = 1'000;
-// So many entities are read one by one whatever share of the series they are.
+// So many entities are read one by one whatever share of the series they are, unless they are all.
 constexpr size_t kFewEntities = 64;
-// A larger share of the series is read as it lies, and the others are passed over.
-constexpr size_t kShareMax = 8;
+// Where more is meant than one in so many of a series' entities, each as often as the series has times of the length of the question's, the
+// series is read as it lies, and others are passed over.
+constexpr int64_t kShareMax = 4;
+// More fields are not looked up.
+constexpr size_t kFieldsMax = 16;
 // Ranges of one read, in this process and elsewhere.
 constexpr size_t kEntitiesMax = 100'000;
 constexpr size_t kEntitiesMaxElsewhere = kScanRangesMax;
@@ -65,11 +71,43 @@ absl::StatusOr<std::vector<Matcher>> MatchersOf(const KnownSeries& open, const Q
   return matchers;
 }
 
+bool HasTimes(const Selection& selection) {
+  constexpr int64_t kMicrosMax = EntityIndex::kDaysMax * kMicrosPerDay;
+  return selection.from_micros > kTimeBeginMicros && selection.to_micros < kTimeEndMicros &&
+         selection.to_micros - selection.from_micros < kMicrosMax;
+}
+
+// The names of the fields that a point must have one of; none: it may have any.
+std::vector<std::string> FieldsAskedFor(const SeriesSchema& schema, const Query& query) {
+  std::vector<size_t> places = FieldsOf(schema, query);
+  places.insert(places.end(), query.witnesses.begin(), query.witnesses.end());
+  if (places.size() >= schema.fields.size() || places.size() > kFieldsMax) return {};
+  std::vector<std::string> names;
+  names.reserve(places.size());
+  for (const size_t place : places) names.push_back(schema.fields[place].name);
+  return names;
+}
+
+// Whether so many entities of so many are a small part of the rows of the series: it may be much older than what is asked for.
+absl::StatusOr<bool> AreFew(const KnownSeries& open, const EntityQuestion& question,
+                            const EntityAnswer& answer, TableAccess* tables) {
+  const auto count = static_cast<int64_t>(answer.count);
+  const auto total = static_cast<int64_t>(answer.total);
+  if ((answer.count <= kFewEntities && count < total) || count * kShareMax <= total) return true;
+  const auto days = ReadDaysOf(open.schema.name, tables);
+  if (!days.ok()) return days.status();
+  if (!days->has_value()) return false;
+  const int64_t asked = (question.to_micros - 1) / kMicrosPerDay - question.from_micros / kMicrosPerDay + 1;
+  const int64_t all = (*days)->second - (*days)->first + 1;
+  return count * kShareMax <= total * (all / std::max<int64_t>(asked, 1));
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<std::vector<std::string>>> ChooseEntities(const KnownSeries& open,
                                                                        const Query& query,
                                                                        const Selection& times,
+                                                                       std::vector<std::string> fields,
                                                                        TableAccess* tables) {
   const std::optional<std::vector<std::string>> all;
   absl::StatusOr<std::vector<Matcher>> matchers = MatchersOf(open, query);
@@ -78,15 +116,18 @@ absl::StatusOr<std::optional<std::vector<std::string>>> ChooseEntities(const Kno
   question.matchers = *std::move(matchers);
   question.from_micros = times.from_micros;
   question.to_micros = times.to_micros;
+  question.fields = std::move(fields);
   question.interrupted = query.interrupted;
   const absl::StatusOr<std::optional<EntityAnswer>> answer = query.index->Select(open, question, tables);
   // Who may read the series need not be one who may read its index.
   if (absl::IsPermissionDenied(answer.status())) return all;
   if (!answer.ok()) return answer.status();
   if (!answer->has_value()) return all;
-  const size_t count = (*answer)->count;
   const size_t count_max = tables->numbers() == nullptr ? kEntitiesMaxElsewhere : kEntitiesMax;
-  if (count > count_max || (count > kFewEntities && count > (*answer)->total / kShareMax)) return all;
+  if ((*answer)->count > count_max) return all;
+  const absl::StatusOr<bool> are_few = AreFew(open, question, **answer, tables);
+  if (!are_few.ok()) return are_few.status();
+  if (!*are_few) return all;
   return TextsOf(**answer);
 }
 
@@ -168,10 +209,13 @@ absl::StatusOr<std::vector<RowRange>> PlanOpenRows(const KnownSeries& open, cons
                                                    const Query& query, const Selection& selection,
                                                    TableAccess* tables) {
   const Beginnings beginnings = BeginningsOf(open, selection);
+  std::vector<std::string> fields = FieldsAskedFor(codec.schema(), query);
   if (query.index != nullptr && !beginnings.are_whole &&
-      HasConditionsFrom(beginnings.fixed, query, selection)) {
+      (HasTimes(selection) || !fields.empty() || HasConditionsFrom(beginnings.fixed, query, selection))) {
+    Selection times = selection;
+    times.from_micros = std::max<int64_t>(times.from_micros, 0);  // no open series has earlier points
     const absl::StatusOr<std::optional<std::vector<std::string>>> entities =
-        ChooseEntities(open, query, selection, tables);
+        ChooseEntities(open, query, times, std::move(fields), tables);
     if (!entities.ok()) return entities.status();
     if (entities->has_value()) return RangesOf(**entities, codec, selection);
   }

@@ -27,11 +27,12 @@ absl::StatusOr<std::vector<RowRange>> PlanOpenRows(const KnownSeries& open, cons
                                                    TableAccess* tables);
 
 // The texts of the entities of a series that the index gives for the query's conditions, sorted.  Nothing: the index does not have all of
-// the series, or gives so many of its entities that to read all rows as they lie is quicker.  `series`: open, or an IndexedView; the tags
-// of the query are its labels.  query.index is not null.  Errors: those of the tables and of query.interrupted.
+// the series, or so much of the series is meant that to read all rows as they lie is quicker.  `series`: open, or an IndexedView; the tags
+// of the query are its labels.  `fields`: a point must have one of these; none: it may have any.  query.index is not null.  Errors: those of the tables and of query.interrupted.
 absl::StatusOr<std::optional<std::vector<std::string>>> ChooseEntities(const KnownSeries& series,
                                                                        const Query& query,
                                                                        const Selection& times,
+                                                                       std::vector<std::string> fields,
                                                                        TableAccess* tables);
 
 }  // namespace sonde::series
