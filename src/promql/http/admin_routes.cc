@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "promql/http/prometheus_api.h"
+#include "series/index/index_table.h"
 #include "series/metric/metric_delete.h"
 
 namespace sonde::promql {
@@ -27,6 +28,10 @@ absl::Status PrometheusApi::DeleteSeries(const HttpRequest& request, const ApiFo
   what.interrupted = InterruptedBy(request, absl::InfiniteFuture());
   what.index = &service_->index();
   what.clock = &service_->clock();
+  // In the server's name, whose index it is.
+  what.deleting = [this](const series::KnownSeries& series) {
+    return series::NoteDeleted(series.schema.name, now_millis() * 1'000, &service_->tables());
+  };
   const absl::StatusOr<series::DeletedCounts> deleted =
       series::DeleteMetrics(service_->declarations().List(), what, service_->TablesFor(request).get());
   // What is wrong with a pattern that parses is a limit.

@@ -1,9 +1,10 @@
 // Series, names of labels and their values.
 //
-// Names and values are read from the series that have points in the time, but for what the known series themselves
-// tell: names of labels and of metrics without conditions on other labels.  These have the names of series whose points are
+// Series have points in the time.  Names and values are those of such series, but for what their index tells, which goes by days, and for
+// what the known series themselves tell: names of labels and of metrics without conditions on other labels.  These have the names of series whose points are
 // all forgotten, too, as Prometheus' have those of its blocks.
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <set>
@@ -13,6 +14,8 @@
 #include "promql/http/api_answer.h"
 #include "promql/http/prometheus_api.h"
 #include "promql/syntax/words.h"
+#include "rows/held_memory.h"
+#include "series/metric/metric_counts.h"
 #include "series/metric/metric_scan.h"
 
 namespace sonde::promql {
@@ -54,6 +57,23 @@ absl::StatusOr<std::vector<Labels>> ListAll(const std::vector<series::KnownSerie
   return all;
 }
 
+// Gives the labels of all series that fulfil one of `sets` to `take`.
+absl::Status CountAll(const std::vector<series::KnownSeriesRef>& known, const std::vector<Matchers>& sets,
+                      const TimeSpan& span, series::MetricRead read, TableAccess* tables,
+                      const series::TakeCounts& take) {
+  if (span.start_millis > span.end_millis) return absl::OkStatus();
+  read.start_millis = span.start_millis;
+  read.end_millis = span.end_millis;
+  for (const Matchers& matchers : sets) {
+    read.matchers = matchers;
+    const absl::Status status = series::CountMetrics(known, read, tables, take);
+    // What is wrong with a pattern that parses is a limit.
+    if (absl::IsInvalidArgument(status)) return absl::FailedPreconditionError(status.message());
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 bool AreOfName(const std::vector<Matchers>& sets) {
   return std::all_of(sets.begin(), sets.end(), [](const Matchers& matchers) {
     return std::all_of(matchers.begin(), matchers.end(),
@@ -61,7 +81,7 @@ bool AreOfName(const std::vector<Matchers>& sets) {
   });
 }
 
-void AnswerTexts(const std::set<std::string>& texts, size_t limit, HttpResponse* response) {
+void AnswerTexts(const std::set<std::string, std::less<>>& texts, size_t limit, HttpResponse* response) {
   std::string data = "[";
   size_t count = 0;
   for (const std::string& text : texts) {
@@ -75,8 +95,8 @@ void AnswerTexts(const std::set<std::string>& texts, size_t limit, HttpResponse*
   Answer(data, notices, response);
 }
 
-std::set<std::string> KnownLabelNames(const std::vector<series::KnownSeriesRef>& known) {
-  std::set<std::string> names;
+std::set<std::string, std::less<>> KnownLabelNames(const std::vector<series::KnownSeriesRef>& known) {
+  std::set<std::string, std::less<>> names;
   for (const series::KnownSeriesRef& series : known) {
     if (series::MetricNames({series}, {}).empty()) continue;
     names.insert(kMetricLabel);
@@ -126,18 +146,21 @@ absl::Status PrometheusApi::LabelNames(const HttpRequest& request, const ApiForm
   const absl::StatusOr<std::vector<Matchers>> sets = ParseMatchers(form.All("match[]"));
   if (!sets.ok()) return sets.status();
   const std::vector<series::KnownSeriesRef> known = service_->declarations().List();
-  std::set<std::string> names;
+  std::set<std::string, std::less<>> names;
   if (sets->empty()) {
     if (span->start_millis <= span->end_millis) names = KnownLabelNames(known);
   } else {
     const auto memory = std::make_shared<series::QueryMemory>(&service_->admission());
-    const absl::StatusOr<std::vector<Labels>> all =
-        ListAll(known, *sets, *span, NewRead(InterruptedBy(request, absl::Now() + kQueryTimeMax), memory),
-                service_->TablesFor(request).get());
-    if (!all.ok()) return all.status();
-    for (const Labels& labels : *all) {
-      for (const auto& [name, value] : labels) names.insert(name);
-    }
+    const series::TakeCounts take = {.value =
+                                         [&names](std::string_view label, std::string_view, uint64_t) {
+                                           if (!names.contains(label)) names.emplace(label);
+                                           return absl::OkStatus();
+                                         },
+                                     .series = [](uint64_t) { return absl::OkStatus(); }};
+    const absl::Status status =
+        CountAll(known, *sets, *span, NewRead(InterruptedBy(request, absl::Now() + kQueryTimeMax), memory),
+                 service_->TablesFor(request).get(), take);
+    if (!status.ok()) return status;
   }
   AnswerTexts(names, *limit, response);
   return absl::OkStatus();
@@ -156,7 +179,7 @@ absl::Status PrometheusApi::LabelValues(const HttpRequest& request, const ApiFor
   absl::StatusOr<std::vector<Matchers>> sets = ParseMatchers(form.All("match[]"));
   if (!sets.ok()) return sets.status();
   const std::vector<series::KnownSeriesRef> known = service_->declarations().List();
-  std::set<std::string> values;
+  std::set<std::string, std::less<>> values;
   if (name == kMetricLabel && AreOfName(*sets)) {
     if (sets->empty()) sets->emplace_back();
     for (const Matchers& matchers : *sets) {
@@ -169,11 +192,18 @@ absl::Status PrometheusApi::LabelValues(const HttpRequest& request, const ApiFor
       matchers.push_back(Matcher::Create(MatchKind::kNotEqual, name, "").value());
     }
     const auto memory = std::make_shared<series::QueryMemory>(&service_->admission());
-    const absl::StatusOr<std::vector<Labels>> all =
-        ListAll(known, *sets, *span, NewRead(InterruptedBy(request, absl::Now() + kQueryTimeMax), memory),
-                service_->TablesFor(request).get());
-    if (!all.ok()) return all.status();
-    for (const Labels& labels : *all) values.emplace(LabelOf(labels, name));
+    series::MetricRead read = NewRead(InterruptedBy(request, absl::Now() + kQueryTimeMax), memory);
+    rows::HeldMemory held(read.hold);
+    const series::TakeCounts take = {
+        .value = [&](std::string_view, std::string_view value, uint64_t) -> absl::Status {
+          if (values.contains(value)) return absl::OkStatus();
+          values.emplace(value);
+          return held.Add(static_cast<int64_t>(2 * sizeof(std::string) + 2 * value.size()));
+        },
+        .series = [](uint64_t) { return absl::OkStatus(); },
+        .label = name};
+    const absl::Status status = CountAll(known, *sets, *span, read, service_->TablesFor(request).get(), take);
+    if (!status.ok()) return status;
   }
   AnswerTexts(values, *limit, response);
   return absl::OkStatus();

@@ -55,20 +55,14 @@ class Largest {
 
 }  // namespace
 
-absl::Status SeriesCounts::Add(const Labels& labels) {
-  ++series_;
-  for (const auto& [name, value] : labels) {
-    const auto [label, is_new_label] = values_of_.try_emplace(name);
-    const auto [entry, is_new] = label->second.try_emplace(value, 0);
-    ++entry->second;
-    if (!is_new) continue;
-    ++label_pairs_;
-    const size_t text_bytes = value.size() + (is_new_label ? name.size() : 0);
-    if (absl::Status status = memory_.Add(kEntryBytes + static_cast<int64_t>(text_bytes)); !status.ok()) {
-      return status;
-    }
-  }
-  return absl::OkStatus();
+absl::Status SeriesCounts::AddValue(std::string_view label, std::string_view value, uint64_t series) {
+  const auto [values, is_new_label] = values_of_.try_emplace(std::string(label));
+  const auto [entry, is_new] = values->second.try_emplace(std::string(value), 0);
+  entry->second += series;
+  if (!is_new) return absl::OkStatus();
+  ++label_pairs_;
+  const size_t text_bytes = value.size() + (is_new_label ? label.size() : 0);
+  return memory_.Add(kEntryBytes + static_cast<int64_t>(text_bytes));
 }
 
 std::vector<NamedCount> SeriesCounts::SeriesByMetric(size_t limit) const {

@@ -14,7 +14,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "promql/evaluate/labels.h"
 #include "rows/held_memory.h"
 
 namespace sonde::promql {
@@ -29,8 +28,9 @@ class SeriesCounts {
   // `hold` must outlive this; it is told about what the names and values take.
   explicit SeriesCounts(const rows::Hold& hold) : memory_(hold) {}
 
-  // Errors: those of `hold`; the series counts in part then.
-  absl::Status Add(const Labels& labels);
+  // So many series have this label with this value.  Errors: those of `hold`; some of them count then.
+  absl::Status AddValue(std::string_view label, std::string_view value, uint64_t series);
+  void AddSeries(uint64_t series) { series_ += series; }
 
   uint64_t series() const { return series_; }
   // Pairs of a label and a value that differ.

@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+#include "promql/evaluate/labels.h"
+
 namespace sonde::promql {
 namespace {
 
@@ -39,8 +41,9 @@ TEST(SeriesCountsTest, CountsAsANaiveModelDoes) {
   SeriesCounts counts(no_hold);
   std::map<std::string, uint64_t> by_metric, values, bytes, by_pair;
   for (const Labels& labels : all) {
-    ASSERT_TRUE(counts.Add(labels).ok());
+    counts.AddSeries(1);
     for (const auto& [name, value] : labels) {
+      ASSERT_TRUE(counts.AddValue(name, value, 1).ok());
       if (name == "__name__") ++by_metric[value];
       if (++by_pair[name + "=" + value] == 1) ++values[name];
       bytes[name] += value.size();
@@ -67,7 +70,7 @@ TEST(SeriesCountsTest, StopsWhereThereIsNoRoom) {
     SeriesCounts counts(hold);
     absl::Status status;
     int added = 0;
-    for (; status.ok() && added < 100'000; ++added) status = counts.Add({{"id", std::to_string(added)}});
+    for (; status.ok() && added < 100'000; ++added) status = counts.AddValue("id", std::to_string(added), 1);
     EXPECT_TRUE(absl::IsResourceExhausted(status));
     EXPECT_LT(added, 100'000);
     EXPECT_GT(held, 0);

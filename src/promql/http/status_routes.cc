@@ -15,12 +15,13 @@
 #include "promql/http/series_counts.h"
 #include "promql/syntax/words.h"
 #include "series/http/metric_metadata.h"
+#include "series/metric/metric_counts.h"
 
 namespace sonde::promql {
 namespace {
 
-// Series that are counted before it is asked whether the time is over.
-constexpr uint64_t kSeriesALook = 1'024;
+// Labels of series that are counted before it is asked whether the time is over.
+constexpr uint64_t kValuesALook = 8'192;
 
 // Nothing: the text is no number.
 std::optional<int64_t> NumberOf(std::string_view text) {
@@ -78,12 +79,20 @@ absl::Status PrometheusApi::TsdbStatus(const HttpRequest& request, const ApiForm
   read.start_millis = *start;
   read.end_millis = *end;
   SeriesCounts counts(read.hold);
-  const absl::Status status = series::ForEachMetric(
-      service_->declarations().List(), read, service_->TablesFor(request).get(), [&](const Labels& labels) {
-        const bool is_asked = counts.series() % kSeriesALook == 0;
-        absl::Status goes_on = is_asked ? read.interrupted() : absl::OkStatus();
-        return goes_on.ok() ? counts.Add(labels) : goes_on;
-      });
+  uint64_t told = 0;
+  const series::TakeCounts take = {
+      .value =
+          [&](std::string_view label, std::string_view value, uint64_t series) {
+            const absl::Status goes_on = told++ % kValuesALook == 0 ? read.interrupted() : absl::OkStatus();
+            return goes_on.ok() ? counts.AddValue(label, value, series) : goes_on;
+          },
+      .series =
+          [&](uint64_t series) {
+            counts.AddSeries(series);
+            return absl::OkStatus();
+          }};
+  const absl::Status status =
+      series::CountMetrics(service_->declarations().List(), read, service_->TablesFor(request).get(), take);
   if (!status.ok() && !IsCut(status)) return status;
   std::string data = fmt::format(
       R"({{"headStats":{{"numSeries":{},"numLabelPairs":{},"chunkCount":0,"minTime":{},"maxTime":{}}})",

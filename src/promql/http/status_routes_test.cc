@@ -93,6 +93,30 @@ TEST_F(StatusRoutesTest, SaysWhereItHasStoppedToCount) {
   EXPECT_THAT(cut["warnings"][0].get<std::string>(), HasSubstr("series were counted, there are more: "));
 }
 
+// An operator deletes where there is no room for questions.
+TEST_F(StatusRoutesTest, DeletesWhereThereIsNoRoom) {
+  const int64_t now = series::kNow / series::kMicrosPerSecond;
+  std::string lines;
+  for (int i = 0; i < 30'000; ++i)
+    lines += fmt::format("up,id=a{:050},shard=s{} value=1 {}\n", i, i % 3, now - 60);
+  ASSERT_EQ(fixture_.Call("POST", "/write?precision=s", lines).code, 204);
+  const auto list = [&] {
+    return json::parse(fixture_.Call("GET", "/prometheus/api/v1/series?match[]=up").body);
+  };
+  {
+    auto place = fixture_.service_->admission().Admit(256 << 20);
+    ASSERT_TRUE(place.ok());
+    EXPECT_EQ(list()["status"], "error");
+    const HttpResponse deleted =
+        fixture_.Call("POST", "/api/v1/admin/tsdb/delete_series?match[]=up{shard=~\"s[12]\"}");
+    EXPECT_EQ(deleted.code, 204) << deleted.body;
+  }
+  const json found = list();
+  ASSERT_EQ(found["status"], "success") << found;
+  EXPECT_EQ(found["data"].size(), 10'000);
+  for (const json& labels : found["data"]) EXPECT_EQ(labels["shard"], "s0");
+}
+
 TEST_F(StatusRoutesTest, CountsForSoMuchTime) {
   const int64_t now = series::kNow / series::kMicrosPerSecond;
   ASSERT_EQ(fixture_.Call("POST", "/write?precision=s", fmt::format("up value=1 {}\n", now)).code, 204);

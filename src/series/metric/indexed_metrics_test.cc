@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "series/index/write/index_writer.h"
 #include "series/input/ingest_batch.h"
 #include "series/metric/metric_batch.h"
+#include "series/metric/metric_counts.h"
 #include "series/metric/metric_delete.h"
 #include "series/metric/metric_reader.h"
 #include "series/metric/metric_scan.h"
@@ -343,6 +345,40 @@ TEST_F(IndexedMetricsTest, EntitiesOfOtherFieldsAreNotVisited) {
   EXPECT_EQ(Visited(read), 500);
   read.index = &index_;
   EXPECT_EQ(Visited(read), 5);
+}
+
+// Counts of the index are those of the points, where each entity has all fields that it ever had.
+TEST_F(IndexedMetricsTest, CountsAreThoseOfThePoints) {
+  IndexWriter writer(&tables_, &clock_);
+  ASSERT_TRUE(Write(RandomLines(1'500), &writer).ok());
+  ASSERT_TRUE(writer.KeepUp().ok());
+  ASSERT_TRUE(Write(RandomLines(200), &writer).ok());
+  MetricRead read = RandomRead();
+  read.matchers.clear();
+  read.start_millis = 0;
+  read.end_millis = kStartMicros / 1'000 + kDays * 24 * 3'600'000;
+  std::map<std::string, uint64_t> counts[2];
+  uint64_t all[2] = {0, 0};
+  for (const int is_indexed : {0, 1}) {
+    read.index = is_indexed != 0 ? &index_ : nullptr;
+    const TakeCounts take = {.value =
+                                 [&](std::string_view label, std::string_view value, uint64_t series) {
+                                   counts[is_indexed][fmt::format("{}={}", label, value)] += series;
+                                   return absl::OkStatus();
+                                 },
+                             .series =
+                                 [&](uint64_t series) {
+                                   all[is_indexed] += series;
+                                   return absl::OkStatus();
+                                 }};
+    const int64_t before = tables_.rows_read;
+    ASSERT_TRUE(CountMetrics(declarations_.List(), read, &tables_, take).ok());
+    const int64_t rows = tables_.rows_read - before;
+    EXPECT_TRUE(is_indexed == 0 || rows < 100) << rows;
+  }
+  EXPECT_GT(all[0], 300U);
+  EXPECT_EQ(all[1], all[0]);
+  EXPECT_EQ(counts[1], counts[0]);
 }
 
 TEST_F(IndexedMetricsTest, ValuesOfATagAreThoseOfAScan) {

@@ -61,6 +61,7 @@ class ScanDelete {
                                   NoteRow(row.tags());
                                   return absl::OkStatus();
                                 },
+                            .before_write = [this] { return TellOfFirst(); },
                             .after_write = [this] { return TellOfEnded(); }};
     const absl::StatusOr<int64_t> count = DeleteRowsOf(rows, deleted, tables_);
     if (!count.ok()) return count.status();
@@ -76,6 +77,11 @@ class ScanDelete {
     ++counts_->entities;
   }
 
+  absl::Status TellOfFirst() {
+    if (!what_.deleting || std::exchange(has_told_, true)) return absl::OkStatus();
+    return what_.deleting(scan_.series);
+  }
+
   absl::Status TellOfEnded() {
     for (const std::vector<std::string>& labels : std::exchange(ended_, {})) {
       if (!what_.deleted) break;
@@ -88,6 +94,7 @@ class ScanDelete {
   const MetricDelete& what_;
   TableAccess* const tables_;
   DeletedCounts* const counts_;
+  bool has_told_ = false;
   std::optional<std::vector<std::string>> entity_;  // the labels of the one at hand
   std::vector<std::vector<std::string>> ended_;     // entities whose rows are all gone or going
 };

@@ -29,6 +29,8 @@ struct MetricDelete {
   rows::Interrupted interrupted;
   EntityIndex* index = nullptr;  // as MetricRead's
   const Clock* clock = nullptr;  // of roll-ups; null: the machine's
+  // Told before the first deletion of an open series.  May be null.
+  std::function<absl::Status(const KnownSeries& series)> deleting;
   // Told of each entity of an open series behind its last row from which something was deleted: what keeps facts about entities looks there whether
   // the entity has rows still.  `labels`: the values of series.labels, "" where it has none.  May be null.
   std::function<absl::Status(const KnownSeries& series, const std::vector<std::string>& labels)> deleted;
@@ -42,7 +44,7 @@ struct DeletedCounts {
 
 // The memory that it takes does not depend on how much is deleted; when it ends with an error, what came before is deleted, and it can be
 // called again.  UNIMPLEMENTED: CheckDeclaredDelete refuses what a selector means; nothing is deleted then.  INVALID_ARGUMENT: a
-// pattern that RunQuery refuses.  Else the errors of `interrupted`, of `deleted` and of the tables.
+// pattern that RunQuery refuses.  Else the errors of `interrupted`, of `deleting` and `deleted`, and of the tables.
 absl::StatusOr<DeletedCounts> DeleteMetrics(const std::vector<KnownSeriesRef>& known,
                                             const MetricDelete& what, TableAccess* tables);
 

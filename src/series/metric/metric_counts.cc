@@ -1,0 +1,102 @@
+#include "series/metric/metric_counts.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "promql/evaluate/labels.h"
+#include "series/index/entity_index.h"
+#include "series/metric/metric_batch.h"
+#include "series/metric/metric_reader.h"
+#include "series/metric/metric_scan.h"
+
+namespace sonde::series {
+namespace {
+
+// What the index has of the metrics of a scan; nothing: it has not all of the series.
+absl::StatusOr<std::optional<EntityAnswer>> AskIndex(const MetricScan& scan, const MetricRead& read,
+                                                     TableAccess* tables) {
+  if (read.index == nullptr || !scan.series.is_open()) return std::nullopt;
+  EntityQuestion question;
+  for (const promql::Matcher& matcher : read.matchers) {
+    if (matcher.name() != kNameLabel) question.matchers.push_back(matcher);
+  }
+  question.from_micros = scan.query.selection.from_micros;
+  question.to_micros = scan.query.selection.to_micros;
+  for (const size_t field : scan.query.fields)
+    question.fields.push_back(scan.series.schema.fields[field].name);
+  question.interrupted = read.interrupted;
+  absl::StatusOr<std::optional<EntityAnswer>> answer = read.index->Select(scan.series, question, tables);
+  // Who may read the series need not be one who may read its index.
+  if (absl::IsPermissionDenied(answer.status())) return std::nullopt;
+  if (answer.ok() && answer->has_value() && (*answer)->has_deleted) return std::nullopt;
+  return answer;
+}
+
+bool IsWanted(const TakeCounts& take, std::string_view label) { return !take.label || *take.label == label; }
+
+absl::Status CountPart(const MetricScan& scan, const EntityAnswer::Part& part, const TakeCounts& take) {
+  const EntityBlock& block = *part.block;
+  std::vector<uint32_t> metrics_of(block.count());  // by position
+  uint64_t series = 0;
+  for (size_t i = 0; i < scan.metrics.size(); ++i) {
+    PositionSet positions = part.of_fields[i];
+    if (scan.stale && scan.stale->first == i) positions.Or(part.of_fields.back());
+    positions.ForEach([&](size_t position) { ++metrics_of[position - block.base()]; });
+    const size_t count = positions.Count();
+    series += count;
+    if (count == 0 || !IsWanted(take, kNameLabel)) continue;
+    if (absl::Status status = take.value(kNameLabel, scan.metrics[i], count); !status.ok()) return status;
+  }
+  for (const std::string& label : block.names()) {
+    if (label == kNameLabel || !IsWanted(take, label)) continue;
+    const LabelColumn& column = *block.Find(label);
+    std::vector<uint64_t> series_of(column.values_count() + 1);  // by code
+    for (size_t i = 0; i < metrics_of.size(); ++i) series_of[column.codes()[i]] += metrics_of[i];
+    for (size_t place = 0; place < column.values_count(); ++place) {
+      if (series_of[place + 1] == 0) continue;
+      absl::Status status = take.value(label, column.value(place), series_of[place + 1]);
+      if (!status.ok()) return status;
+    }
+  }
+  return take.series(series);
+}
+
+}  // namespace
+
+absl::Status CountMetrics(const std::vector<KnownSeriesRef>& known, const MetricRead& read,
+                          TableAccess* tables, const TakeCounts& take) {
+  for (const KnownSeriesRef& series : known) {
+    if (read.interrupted) {
+      if (absl::Status status = read.interrupted(); !status.ok()) return status;
+    }
+    bool is_counted = series->is_open();
+    absl::Status status = ForEachMetricScan({series}, read.matchers, [&](MetricScan scan) -> absl::Status {
+      if (!is_counted) return absl::OkStatus();
+      PrepareQuery(read, &scan.query);
+      if (scan.stale) scan.query.fields.push_back(scan.stale->second);
+      const absl::StatusOr<std::optional<EntityAnswer>> answer = AskIndex(scan, read, tables);
+      if (!answer.ok()) return answer.status();
+      is_counted = answer->has_value();
+      if (!is_counted) return absl::OkStatus();
+      for (const EntityAnswer::Part& part : (*answer)->parts) {
+        if (absl::Status counted = CountPart(scan, part, take); !counted.ok()) return counted;
+      }
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    if (is_counted) continue;
+    status = ForEachMetric({series}, read, tables, [&take](const promql::Labels& labels) -> absl::Status {
+      for (const auto& [label, value] : labels) {
+        if (!IsWanted(take, label)) continue;
+        if (absl::Status told = take.value(label, value, 1); !told.ok()) return told;
+      }
+      return take.series(1);
+    });
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sonde::series
