@@ -123,6 +123,9 @@ TEST(PromqlParserTest, PrintsLongQueriesOnLines) {
     return printed;
   };
   EXPECT_EQ(lines("sum(up)by(job)>1"), "sum by (job) (up) > 1");
+  // A sign of a calculation that is divided.
+  const std::string name(100, 'n');
+  EXPECT_EQ(lines("-1 ^ " + name), "-1\n^\n  " + name);
   EXPECT_EQ(lines("sum by (job, instance) (rate(a_metric_with_a_long_name_total{label=\"a "
                   "value\",other!=\"b\"}[5m])) / 2 "
                   "> bool on (job) group_left (x) (-b)"),

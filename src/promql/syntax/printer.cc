@@ -157,7 +157,7 @@ std::string PrintIndented(const Expression& node, size_t depth) {
       // The sign stands in front of the operand's first line.
       const std::string inner = PrintIndented(*node.operands[0], depth);
       return fmt::format("{}{}{}", Indent(depth), TextOf(node.op),
-                         inner.substr(std::min(inner.size(), 2 * depth)));
+                         inner.substr(std::min(inner.find_first_not_of(' '), inner.size())));
     }
     default:
       break;

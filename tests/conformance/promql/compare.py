@@ -26,6 +26,7 @@ ALLOWED = [
     "logarithms of subnormal numbers: Go's are those of normal ones",
     "values behind % of numbers that may differ as above: the rest of a division makes much of a little",
     "which error of several: both fail",
+    "the tenth and further digits of numbers in warnings, where values may differ as above",
     "over how many samples buckets fell: Prometheus counts some of them several times",
 ]
 START = 1_700_000_000_000
@@ -303,6 +304,12 @@ def difference(case, theirs, ours):
     return None if counts(theirs.get("series") or []) == counts(ours.get("series") or []) else what
 
 
+def words(text, allowed):
+    """A warning, without what may differ in it."""
+    text = re.sub(r"over -?\d+ samples", "over N samples", text)
+    return re.sub(r"\d\.\d{9,}(e[+-]\d+)?", lambda found: "%.9g" % float(found[0]), text) if allowed else text
+
+
 def whole_difference(theirs, ours, case):
     if theirs.get("error") or ours.get("error"):
         if bool(theirs.get("error")) != bool(ours.get("error")):
@@ -335,8 +342,7 @@ def whole_difference(theirs, ours, case):
         if not all(same_value(bits(x), bits(y), allowed) for x, y in zip(a, b)):
             return "order"
     for kind in ["warnings", "infos"]:
-        a, b = ([re.sub(r"over -?\d+ samples", "over N samples", one) for one in sorted(answer.get(kind) or [])]
-                for answer in (theirs, ours))
+        a, b = (sorted(words(one, allowed) for one in answer.get(kind) or []) for answer in (theirs, ours))
         if a != b:
             return kind
     return None
