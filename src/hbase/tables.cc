@@ -23,7 +23,7 @@ Tables::Tables(Servers* servers, Regions* regions, absl::Duration timeout)
     : servers_(servers), regions_(regions), timeout_(timeout), nonce_group_(DrawNonceGroup()) {}
 
 absl::StatusOr<std::string> Tables::CallMaster(std::string_view method, const std::string& message,
-                                               Repeat repeat, absl::Time deadline) {
+                                               absl::Time deadline) {
   Attempts attempts(deadline, timeout_);
   Failure last;
   bool may_be_done = false;
@@ -37,7 +37,6 @@ absl::StatusOr<std::string> Tables::CallMaster(std::string_view method, const st
     // A master that only waits to become the active one says that it is not running yet.
     if (last.remedy != Remedy::kNone) regions_->ForgetMaster();
     may_be_done |= last.may_be_done;
-    if (last.may_be_done && repeat == Repeat::kUnlessMaybeDone) break;
   } while (attempts.WaitAfter(last));
   last.may_be_done = may_be_done;
   return attempts.Over(last, true);
@@ -48,7 +47,7 @@ absl::Status Tables::WaitForProcedure(std::string_view method, uint64_t procedur
   absl::Duration wait = kPollMin;
   while (true) {
     const absl::StatusOr<std::string> answer =
-        CallMaster("getProcedureResult", ProcedureStateMessage(procedure), Repeat::kAlways, deadline);
+        CallMaster("getProcedureResult", ProcedureStateMessage(procedure), deadline);
     if (!answer.ok())
       return absl::UnknownError("Nobody knows the end of " + name + ": " +
                                 std::string(answer.status().message()));
@@ -69,7 +68,7 @@ absl::Status Tables::WaitForProcedure(std::string_view method, uint64_t procedur
 }
 
 absl::Status Tables::Change(std::string_view method, const std::string& message, absl::Time deadline) {
-  const absl::StatusOr<std::string> answer = CallMaster(method, message, Repeat::kAlways, deadline);
+  const absl::StatusOr<std::string> answer = CallMaster(method, message, deadline);
   if (!answer.ok()) return answer.status();
   const absl::StatusOr<std::optional<uint64_t>> procedure = ParseProcedure(*answer);
   if (!procedure.ok()) return procedure.status();
@@ -82,7 +81,7 @@ absl::Status Tables::CreateNamespace(std::string_view space, absl::Time deadline
 }
 
 absl::StatusOr<std::vector<std::string>> Tables::Namespaces(absl::Time deadline) {
-  const absl::StatusOr<std::string> answer = CallMaster("ListNamespaces", {}, Repeat::kAlways, deadline);
+  const absl::StatusOr<std::string> answer = CallMaster("ListNamespaces", {}, deadline);
   if (!answer.ok()) return answer.status();
   return ParseNamespaces(*answer);
 }
@@ -116,6 +115,10 @@ absl::Status Tables::ModifyFamily(const TableName& table, const FamilySchema& fa
   return Change("ModifyColumn", ModifyFamilyMessage(table, *found, NewNonce()), deadline);
 }
 
+absl::Status Tables::DropFamily(const TableName& table, std::string_view family, absl::Time deadline) {
+  return Change("DeleteColumn", DropFamilyMessage(table, family, NewNonce()), deadline);
+}
+
 absl::Status Tables::Truncate(const TableName& table, bool keeps_splits, absl::Time deadline) {
   const absl::Status disabled = Change("DisableTable", TableMessage(table, NewNonce()), deadline);
   if (!disabled.ok() && !absl::IsFailedPrecondition(disabled)) return disabled;
@@ -126,8 +129,8 @@ absl::Status Tables::Truncate(const TableName& table, bool keeps_splits, absl::T
 }
 
 absl::StatusOr<TableSchema> Tables::Describe(const TableName& table, absl::Time deadline) {
-  const absl::StatusOr<std::string> answer = CallMaster(
-      "GetTableDescriptors", TableSchemasMessage(table.space, table.name), Repeat::kAlways, deadline);
+  const absl::StatusOr<std::string> answer =
+      CallMaster("GetTableDescriptors", TableSchemasMessage(table.space, table.name), deadline);
   if (!answer.ok()) return answer.status();
   absl::StatusOr<std::vector<TableSchema>> tables = ParseTableSchemas(*answer);
   if (!tables.ok()) return tables.status();
@@ -137,7 +140,7 @@ absl::StatusOr<TableSchema> Tables::Describe(const TableName& table, absl::Time 
 
 absl::StatusOr<std::vector<TableSchema>> Tables::List(std::string_view space, absl::Time deadline) {
   const absl::StatusOr<std::string> answer =
-      CallMaster("GetTableDescriptors", TableSchemasMessage(space, {}), Repeat::kAlways, deadline);
+      CallMaster("GetTableDescriptors", TableSchemasMessage(space, {}), deadline);
   if (!answer.ok()) return answer.status();
   return ParseTableSchemas(*answer);
 }
@@ -163,9 +166,8 @@ absl::Status Tables::Move(const TableName& table, std::string_view row, const st
   const absl::StatusOr<Regions::Place> place = regions_->Find(table, row, deadline);
   if (!place.ok()) return place.status();
   const std::optional<ServerAddress> address = to.has_value() ? std::optional(to->address) : std::nullopt;
-  const absl::StatusOr<std::string> answer =
-      CallMaster("MoveRegion", MoveRegionMessage(**place, address, to.has_value() ? to->start_code : 0),
-                 Repeat::kAlways, deadline);
+  const absl::StatusOr<std::string> answer = CallMaster(
+      "MoveRegion", MoveRegionMessage(**place, address, to.has_value() ? to->start_code : 0), deadline);
   regions_->Forget(**place);
   return answer.status();
 }
@@ -208,7 +210,22 @@ absl::Status Tables::Flush(const TableName& table, absl::Time deadline) {
 absl::Status Tables::Compact(const TableName& table, bool major, absl::Time deadline) {
   return ForEachRegion(
       table, "CompactRegion",
-      [major](const Region& region) { return CompactRegionMessage(region.name, major); }, deadline);
+      [major](const Region& region) { return CompactRegionMessage(region.name, {}, major); }, deadline);
+}
+
+absl::Status Tables::FlushRegion(const Region& region, absl::Time deadline) {
+  return CallRegion(
+             region.table, region.start_key, "FlushRegion",
+             [](const Region& now) { return FlushRegionMessage(now.name); }, deadline)
+      .status();
+}
+
+absl::Status Tables::CompactRegion(const Region& region, std::string_view family, bool major,
+                                   absl::Time deadline) {
+  return CallRegion(
+             region.table, region.start_key, "CompactRegion",
+             [&](const Region& now) { return CompactRegionMessage(now.name, family, major); }, deadline)
+      .status();
 }
 
 absl::StatusOr<RegionState> Tables::StateOf(const Region& region, absl::Time deadline) {
@@ -220,32 +237,33 @@ absl::StatusOr<RegionState> Tables::StateOf(const Region& region, absl::Time dea
 }
 
 absl::Status Tables::Snapshot(std::string_view name, const TableName& table, absl::Time deadline) {
-  const std::string message = SnapshotMessage(name, table);
-  const absl::StatusOr<std::string> answer =
-      CallMaster("Snapshot", message, Repeat::kUnlessMaybeDone, deadline);
+  const std::string message = SnapshotMessage(name, table, NewNonce());
+  const absl::StatusOr<std::string> answer = CallMaster("Snapshot", message, deadline);
   if (!answer.ok()) return answer.status();
   const absl::StatusOr<std::optional<uint64_t>> procedure = ParseSnapshotProcedure(*answer);
   if (!procedure.ok()) return procedure.status();
   if (procedure->has_value()) return WaitForProcedure("Snapshot", **procedure, deadline);
-  while (true) {
-    const absl::StatusOr<std::string> state =
-        CallMaster("IsSnapshotDone", message, Repeat::kAlways, deadline);
-    if (!state.ok()) return state.status();
-    const absl::StatusOr<bool> is_done = ParseIsSnapshotDone(*state);
-    if (!is_done.ok()) return is_done.status();
-    if (*is_done) return absl::OkStatus();
-    if (absl::Now() + kPollMax >= deadline)
-      return absl::UnknownError("HBase has begun a snapshot, which had not ended at the deadline");
-    absl::SleepFor(kPollMax);
-  }
+  return absl::FailedPreconditionError(
+      "HBase has begun a snapshot without a procedure: hbase.snapshot.procedure.enabled is false there");
+}
+
+absl::Status Tables::CloneSnapshot(std::string_view name, const TableName& table, absl::Time deadline) {
+  regions_->ForgetTable(table);
+  return Change("RestoreSnapshot", SnapshotMessage(name, table, NewNonce()), deadline);
+}
+
+absl::StatusOr<std::vector<SnapshotFacts>> Tables::ListSnapshots(absl::Time deadline) {
+  const absl::StatusOr<std::string> answer = CallMaster("GetCompletedSnapshots", {}, deadline);
+  if (!answer.ok()) return answer.status();
+  return ParseSnapshots(*answer);
 }
 
 absl::Status Tables::DropSnapshot(std::string_view name, absl::Time deadline) {
-  return CallMaster("DeleteSnapshot", SnapshotMessage(name, {}), Repeat::kUnlessMaybeDone, deadline).status();
+  return CallMaster("DeleteSnapshot", SnapshotMessage(name, {}, NewNonce()), deadline).status();
 }
 
 absl::StatusOr<ClusterState> Tables::State(absl::Time deadline) {
-  const absl::StatusOr<std::string> answer = CallMaster("GetClusterStatus", {}, Repeat::kAlways, deadline);
+  const absl::StatusOr<std::string> answer = CallMaster("GetClusterStatus", {}, deadline);
   if (!answer.ok()) return answer.status();
   return ParseClusterState(*answer);
 }

@@ -41,6 +41,8 @@ class Tables {
   absl::Status AddFamily(const TableName& table, const FamilySchema& family, absl::Time deadline);
   // Sets attributes of a family, and leaves its others as they are.
   absl::Status ModifyFamily(const TableName& table, const FamilySchema& family, absl::Time deadline);
+  // Drops a family with its cells.  FAILED_PRECONDITION: the table has no such family.
+  absl::Status DropFamily(const TableName& table, std::string_view family, absl::Time deadline);
   absl::Status Truncate(const TableName& table, bool keeps_splits, absl::Time deadline);
   absl::StatusOr<TableSchema> Describe(const TableName& table, absl::Time deadline);
   absl::StatusOr<std::vector<TableSchema>> List(std::string_view space, absl::Time deadline);
@@ -56,17 +58,25 @@ class Tables {
   absl::Status Flush(const TableName& table, absl::Time deadline);
   // Begins to make fewer files of many; `major`: one a family and region, without what is deleted.  Returns before the end.
   absl::Status Compact(const TableName& table, bool major, absl::Time deadline);
+  // The same of one region; `family` empty: of all.
+  absl::Status FlushRegion(const Region& region, absl::Time deadline);
+  absl::Status CompactRegion(const Region& region, std::string_view family, bool major, absl::Time deadline);
   absl::StatusOr<RegionState> StateOf(const Region& region, absl::Time deadline);
 
+  // Makes a snapshot of a table: what each region has at one moment of the call; regions may have theirs at different moments.  Reads and
+  // writes go on.  Names are those of the cluster.
   absl::Status Snapshot(std::string_view name, const TableName& table, absl::Time deadline);
+  // Makes a table of a snapshot, with its families and splits.  The files are shared: no cell is copied.
+  absl::Status CloneSnapshot(std::string_view name, const TableName& table, absl::Time deadline);
+  // All of the cluster that are whole, in no order.
+  absl::StatusOr<std::vector<SnapshotFacts>> ListSnapshots(absl::Time deadline);
   absl::Status DropSnapshot(std::string_view name, absl::Time deadline);
 
   absl::StatusOr<ClusterState> State(absl::Time deadline);
 
  private:
-  enum class Repeat : uint8_t { kAlways, kUnlessMaybeDone };
   // Calls the master until it answers; returns the message of the answer.
-  absl::StatusOr<std::string> CallMaster(std::string_view method, const std::string& message, Repeat repeat,
+  absl::StatusOr<std::string> CallMaster(std::string_view method, const std::string& message,
                                          absl::Time deadline);
   // Calls the master for a change, and waits for its end.
   absl::Status Change(std::string_view method, const std::string& message, absl::Time deadline);

@@ -83,6 +83,7 @@ void Fuzz(InputReader input) {
     RequireOkOrDataLoss(ParseProcedure(rest));
     RequireOkOrDataLoss(ParseProcedureState(rest));
     RequireOkOrDataLoss(ParseSnapshotProcedure(rest));
+    RequireOkOrDataLoss(ParseSnapshots(rest));
     RequireOkOrDataLoss(ParseRegionState(rest));
   } else if (kind == 6) {
     RequireOkOrDataLoss(ParseTableSchemas(rest));

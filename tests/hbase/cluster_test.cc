@@ -220,7 +220,15 @@ TEST_F(HBaseTest, TakesSnapshots) {
   const absl::Status taken = client_->tables()->Snapshot("sonde_test_snapshot", table_, InAMinute());
   EXPECT_TRUE(taken.ok() || absl::IsAlreadyExists(taken)) << taken;
   EXPECT_TRUE(absl::IsAlreadyExists(client_->tables()->Snapshot("sonde_test_snapshot", table_, InAMinute())));
+  const hbase::TableName copy{table_.space, table_.name + "_copy"};
+  client_->tables()->Drop(copy, InAMinute()).IgnoreError();
+  const absl::StatusOr<std::vector<SnapshotFacts>> listed = client_->tables()->ListSnapshots(InAMinute());
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  EXPECT_THAT(*listed, testing::Contains(SnapshotFacts{"sonde_test_snapshot", table_}));
+  const absl::Status cloned = client_->tables()->CloneSnapshot("sonde_test_snapshot", copy, InAMinute());
+  EXPECT_TRUE(cloned.ok()) << cloned;
   EXPECT_TRUE(client_->tables()->DropSnapshot("sonde_test_snapshot", InAMinute()).ok());
+  EXPECT_TRUE(client_->tables()->Drop(copy, InAMinute()).ok());
   const absl::Status dropped_again = client_->tables()->DropSnapshot("sonde_test_snapshot", InAMinute());
   EXPECT_TRUE(absl::IsNotFound(dropped_again)) << dropped_again;
 }

@@ -46,8 +46,9 @@ void SetInfo(pb::RegionInfo* out, const Region& region) {
   out->set_replica_id(0);
 }
 
-pb::RegionRequest RequestFor(std::string_view region) {
-  pb::RegionRequest request;
+template <typename Request>
+Request RequestFor(std::string_view region) {
+  Request request;
   SetRegion(request.mutable_region(), region);
   return request;
 }
@@ -98,6 +99,14 @@ std::string ModifyFamilyMessage(const TableName& table, const FamilySchema& fami
   pb::ModifyColumnRequest request;
   SetTable(request.mutable_table_name(), table);
   SetFamily(request.mutable_column_families(), family);
+  SetNonce(&request, nonce);
+  return request.SerializeAsString();
+}
+
+std::string DropFamilyMessage(const TableName& table, std::string_view family, const Nonce& nonce) {
+  pb::DeleteColumnRequest request;
+  SetTable(request.mutable_table_name(), table);
+  request.set_column_name(std::string(family));
   SetNonce(&request, nonce);
   return request.SerializeAsString();
 }
@@ -193,10 +202,11 @@ absl::StatusOr<ProcedureState> ParseProcedureState(std::string_view message) {
   return state;
 }
 
-std::string SnapshotMessage(std::string_view snapshot, const TableName& table) {
+std::string SnapshotMessage(std::string_view snapshot, const TableName& table, const Nonce& nonce) {
   pb::SnapshotRequest request;
   request.mutable_snapshot()->set_name(std::string(snapshot));
   if (!table.name.empty()) request.mutable_snapshot()->set_table(table.Text());
+  SetNonce(&request, nonce);
   return request.SerializeAsString();
 }
 
@@ -207,23 +217,35 @@ absl::StatusOr<std::optional<uint64_t>> ParseSnapshotProcedure(std::string_view 
   return answer.proc_id();
 }
 
-absl::StatusOr<bool> ParseIsSnapshotDone(std::string_view message) {
-  pb::IsSnapshotDoneResponse answer;
-  if (!Parse(message, &answer)) return BadMessage("IsSnapshotDone does not parse");
-  return answer.done();
+absl::StatusOr<std::vector<SnapshotFacts>> ParseSnapshots(std::string_view message) {
+  pb::GetCompletedSnapshotsResponse answer;
+  if (!Parse(message, &answer)) return BadMessage("GetCompletedSnapshots does not parse");
+  std::vector<SnapshotFacts> snapshots;
+  for (const pb::SnapshotDescription& snapshot : answer.snapshots()) {
+    const std::string& table = snapshot.table();
+    const size_t colon = table.find(':');
+    const bool has_space = colon != std::string::npos;
+    snapshots.push_back({snapshot.name(), has_space
+                                              ? TableName{table.substr(0, colon), table.substr(colon + 1)}
+                                              : TableName{"default", table}});
+  }
+  return snapshots;
 }
 
-std::string FlushRegionMessage(std::string_view region) { return RequestFor(region).SerializeAsString(); }
+std::string FlushRegionMessage(std::string_view region) {
+  return RequestFor<pb::FlushRegionRequest>(region).SerializeAsString();
+}
 
-std::string CompactRegionMessage(std::string_view region, bool major) {
-  pb::RegionRequest request = RequestFor(region);
-  request.set_flag(major);
+std::string CompactRegionMessage(std::string_view region, std::string_view family, bool major) {
+  auto request = RequestFor<pb::CompactRegionRequest>(region);
+  request.set_major(major);
+  if (!family.empty()) request.set_family(std::string(family));
   return request.SerializeAsString();
 }
 
 std::string RegionInfoMessage(std::string_view region) {
-  pb::RegionRequest request = RequestFor(region);
-  request.set_flag(true);
+  auto request = RequestFor<pb::GetRegionInfoRequest>(region);
+  request.set_with_compaction_state(true);
   request.set_with_best_split_row(true);
   return request.SerializeAsString();
 }

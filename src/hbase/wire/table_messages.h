@@ -45,6 +45,7 @@ std::string CreateTableMessage(const TableSchema& schema, const std::vector<std:
 std::string TableMessage(const TableName& table, const Nonce& nonce);
 std::string AddFamilyMessage(const TableName& table, const FamilySchema& family, const Nonce& nonce);
 std::string ModifyFamilyMessage(const TableName& table, const FamilySchema& family, const Nonce& nonce);
+std::string DropFamilyMessage(const TableName& table, std::string_view family, const Nonce& nonce);
 std::string TruncateTableMessage(const TableName& table, bool keeps_splits, const Nonce& nonce);
 std::string TruncateRegionMessage(const Region& region, const Nonce& nonce);
 std::string SplitRegionMessage(const Region& region, std::string_view at_row, const Nonce& nonce);
@@ -65,14 +66,22 @@ struct ProcedureState {
 };
 absl::StatusOr<ProcedureState> ParseProcedureState(std::string_view message);
 
-// Snapshot, IsSnapshotDone; DeleteSnapshot, for which the table may be without a name.
-std::string SnapshotMessage(std::string_view snapshot, const TableName& table);
+// Snapshot; RestoreSnapshot, which makes the table of the snapshot; DeleteSnapshot, for which the table may be without a name.  With a
+// nonce Snapshot is a procedure; without one HBase makes it in another way.
+std::string SnapshotMessage(std::string_view snapshot, const TableName& table, const Nonce& nonce);
 absl::StatusOr<std::optional<uint64_t>> ParseSnapshotProcedure(std::string_view message);
-absl::StatusOr<bool> ParseIsSnapshotDone(std::string_view message);
+struct SnapshotFacts {
+  std::string name;
+  TableName table;  // of which it is; the table may be gone
+  bool operator==(const SnapshotFacts&) const = default;
+};
+absl::StatusOr<std::vector<SnapshotFacts>> ParseSnapshots(
+    std::string_view message);  // of GetCompletedSnapshots
 
 // --- To the server of a region.
 std::string FlushRegionMessage(std::string_view region);
-std::string CompactRegionMessage(std::string_view region, bool major);
+// `family` empty: of all.
+std::string CompactRegionMessage(std::string_view region, std::string_view family, bool major);
 std::string RegionInfoMessage(std::string_view region);
 struct RegionState {
   bool is_compacting = false;
