@@ -1,6 +1,7 @@
 // Tables of each kind in a cluster, and the settler's rounds over them.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -148,6 +149,47 @@ TEST_F(SettleTest, ReadersAskOfHBaseWhatTheyWant) {
       EXPECT_TRUE(has({.families = {{kFamily}}, .columns = columns, .keys_only = true}, "row:1="));
     }
   }
+}
+
+TEST_F(SettleTest, TheRoomOfPackedCellsIsGivenBack) {
+  Create(6, CellStorage::kPacked);
+  constexpr int kRows = 40, kCells = 250, kValueBytes = 1'000;
+  for (int row = 0; row < kRows; ++row) {
+    std::vector<std::string> values;
+    RowDelta delta{.families = {{.family = kFamily}}};
+    for (int i = 0; i < kCells; ++i) values.push_back(fmt::format("{:0{}}", row * kCells + i, kValueBytes));
+    for (int i = kCells; i > 0; --i) delta.families[0].puts.push_back({"q", i, values[i - 1]});
+    ASSERT_EQ(engine_->Apply(6, {{fmt::format("row{:02}", row), delta}}, {.deadline = InAMinute()}),
+              absl::OkStatus());
+  }
+  ASSERT_TRUE(client_->tables()->Flush(NameOf(6), InAMinute()).ok());
+  // As the master tells it, seconds later.
+  const auto bytes = [&] {
+    const absl::StatusOr<std::vector<RangeStats>> ranges = engine_->Ranges(6, InAMinute());
+    EXPECT_TRUE(ranges.ok()) << ranges.status();
+    return ranges.ok() ? ranges->front().bytes : 0;
+  };
+  const auto await = [&](const auto& is_wanted) {
+    for (const absl::Time end = InAMinute(); !is_wanted(bytes());) {
+      ASSERT_LT(absl::Now(), end) << bytes() << " bytes";
+      absl::SleepFor(absl::Seconds(1));
+    }
+  };
+  constexpr uint64_t kWritten = uint64_t{kRows} * kCells * kValueBytes;
+  await([](uint64_t now) { return now >= kWritten * 8 / 10; });
+  Settler settler(client_.get(), address_.space,
+                  {.quiet = -absl::Hours(1),
+                   .pause = absl::ZeroDuration(),
+                   .compactor = {.bytes_min = kWritten, .pause = absl::ZeroDuration()}});
+  ASSERT_EQ(settler.RunRound(), absl::OkStatus());
+  EXPECT_EQ(CountByFamily(6), (Count{{"b", kRows}}));
+  await([](uint64_t now) { return now <= kWritten / 5; });
+  const std::vector<Figure> figures = settler.Figures();
+  const auto begun = std::find_if(figures.begin(), figures.end(), [](const Figure& figure) {
+    return figure.name == "sonde_hbase_settle_compactions_total";
+  });
+  ASSERT_NE(begun, figures.end());
+  EXPECT_EQ(begun->samples.front().value, 1);
 }
 
 TEST_F(SettleTest, ACheckFindsPackedCellsOfOtherFamilies) {

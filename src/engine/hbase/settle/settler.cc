@@ -9,6 +9,7 @@
 #include "engine/hbase/packed/packed_cells.h"
 #include "engine/hbase/store_layout.h"
 #include "engine/hbase/stored_row.h"
+#include "model/limits.h"
 #include "work/at_once.h"
 
 namespace sonde {
@@ -18,6 +19,25 @@ constexpr size_t kRowsAtOnceMax = 8;   // that are under way
 constexpr size_t kRowsPerBatch = 256;  // after which the lease is looked at
 constexpr absl::Duration kRenewAfter = absl::Seconds(5);
 constexpr absl::Duration kCallTimeMax = absl::Seconds(30);
+constexpr size_t kBytesACell = 24;  // of HBase's, beside its key, names and value
+
+// Bytes of the cells that a row has by themselves, or packed at once.  Long values stay as they are.
+SettledBytes BytesOf(std::string_view row_key, const StoredRow& row) {
+  SettledBytes bytes;
+  for (const SeamCell& cell : row.cells()) {
+    if (cell.is_packed) continue;
+    const size_t value_bytes = cell.cell.value.size();
+    (value_bytes > kPackedCellBytesMax ? bytes.left : bytes.packed) +=
+        row_key.size() + cell.cell.qualifier.size() + value_bytes + kBytesACell;
+  }
+  for (const auto& family : row.packed().families()) {
+    for (size_t i = 0; i < family->places.size(); ++i) {
+      if (!family->places[i].is_settled)
+        bytes.packed += row_key.size() + family->values[i].size() + kBytesACell;
+    }
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -25,7 +45,8 @@ Settler::Settler(hbase::Client* client, std::string space, SettlerOptions option
     : client_(client),
       space_(std::move(space)),
       options_(options),
-      leases_(client, space_, random_.Next() | 1) {}
+      leases_(client, space_, random_.Next() | 1),
+      compactor_(client, options.compactor) {}
 
 Settler::~Settler() {
   is_ending_ = true;
@@ -58,6 +79,8 @@ absl::Status Settler::RunRound() {
       if (!absl::IsNotFound(settled)) first.Update(settled);  // it is dropped meanwhile
     }
   }
+  if (!is_ending_) first.Update(compactor_.Run(absl::Now(), absl::Now() + kCallTimeMax));
+  compactions_ = compactor_.begun();
   if (!first.ok()) errors_.fetch_add(1, std::memory_order_relaxed);
   was_cut_short_ = rows_left_ == 0;
   last_round_micros_ = absl::ToUnixMicros(absl::Now());
@@ -90,9 +113,12 @@ absl::Status Settler::SettleRegion(TableId id, const hbase::Region& region, Cell
   // The region may have been split since.
   const bool goes_on = **start > region.start_key && (region.end_key.empty() || **start < region.end_key);
   const RowRange range{goes_on ? **start : region.start_key, region.end_key};
+  const SettledBytes before{bytes_packed_, bytes_left_};
   const absl::StatusOr<std::string> next =
       SettleRange(region.table, storage, range, RulesNow(), rows_left_, go_on, absl::InfiniteFuture());
   regions_visited_.fetch_add(1, std::memory_order_relaxed);
+  compactor_.Note(region, storage, {bytes_packed_ - before.packed, bytes_left_ - before.left},
+                  next.ok() && next->empty());
   absl::Status status = next.status();
   status.Update(leases_.Give(id, region.start_key, next.ok() ? *next : std::string(), absl::Now(), soon()));
   return status;
@@ -155,10 +181,12 @@ absl::Status Settler::SettleRow(const hbase::TableName& table, CellStorage stora
                                 const std::string& row_key, const SettleRules& rules, absl::Time deadline) {
   const StoredChoice choice = ChoiceOf({}, storage);
   size_t cells_count = 0;
+  SettledBytes bytes;
   int reads = 0;
   const auto read = [&] { return ReadStoredRow(client_, table, row_key, choice, deadline); };
   const auto make = [&](const StoredRow& row, RowEdit* edit) -> absl::StatusOr<Made> {
     cells_count = 0;
+    bytes = BytesOf(row_key, row);
     // A row that has changed meanwhile is not quiet.
     if (++reads > 1) return Made::kNothing;
     cells_count = MakeSettleEdit(row_key, row, rules, edit);
@@ -166,8 +194,13 @@ absl::Status Settler::SettleRow(const hbase::TableName& table, CellStorage stora
   };
   const absl::Status status = CommitGuarded(client_, table, row_key, read, make, deadline, &conflicts_);
   // Nobody settles what is too long to be read whole.
-  if (absl::IsFailedPrecondition(status)) return absl::OkStatus();
+  if (absl::IsFailedPrecondition(status)) {
+    bytes_left_.fetch_add(kRowWholeBytesMax, std::memory_order_relaxed);
+    return absl::OkStatus();
+  }
   if (!status.ok()) return status;
+  bytes_packed_.fetch_add(cells_count > 0 ? bytes.packed : 0, std::memory_order_relaxed);
+  bytes_left_.fetch_add(cells_count > 0 ? bytes.left : bytes.left + bytes.packed, std::memory_order_relaxed);
   rows_settled_.fetch_add(cells_count > 0 ? 1 : 0, std::memory_order_relaxed);
   cells_settled_.fetch_add(cells_count, std::memory_order_relaxed);
   return absl::OkStatus();
@@ -184,6 +217,9 @@ std::vector<Figure> Settler::Figures() const {
           .Add(number(cells_settled_)),
       Figure::Counter("sonde_hbase_settle_conflicts_total", "Rows that changed while they were to be packed.")
           .Add(number(conflicts_)),
+      Figure::Counter("sonde_hbase_settle_compactions_total",
+                      "Compactions that HBase was asked for, to drop cells that had been packed.")
+          .Add(number(compactions_)),
       Figure::Counter("sonde_hbase_settle_regions_total", "Visits to regions whose quiet rows were packed.")
           .Add(number(regions_visited_)),
       Figure::Counter("sonde_hbase_settle_errors_total", "Rounds of packing that met an error.")

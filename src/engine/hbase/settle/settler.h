@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/random.h"
+#include "engine/hbase/settle/region_compactor.h"
 #include "engine/hbase/settle/settle_edit.h"
 #include "engine/hbase/settle/settle_leases.h"
 #include "engine/row_store.h"
@@ -33,6 +34,7 @@ struct SettlerOptions {
   absl::Duration pause = absl::Minutes(1);  // between two looks at a region
   size_t rows_max = 50'000;                 // that have cells by themselves and are looked at, of a round
   size_t cells_min = 8;                     // SettleRules
+  CompactorOptions compactor = {};
 };
 
 class Settler {
@@ -45,7 +47,8 @@ class Settler {
   // Begins with rounds, each SettlerOptions::pause after the one before.  At most once.
   void Start(std::function<void(const absl::Status& error)> tell_error);
 
-  // Settles regions until the round's rows are used up, or nothing is left to do.  Errors: those of the calls to HBase.
+  // Settles regions until the round's rows are used up, or nothing is left to do.  Then begins a compaction if one is due
+  // (region_compactor.h).  Errors: those of the calls to HBase.
   absl::Status RunRound();
 
   // Settles rows of a range, at most `rows_max`.  Returns where to go on; empty: the range is done.  `go_on` is asked between rows; false
@@ -75,11 +78,15 @@ class Settler {
   const SettlerOptions options_;
   SystemRandom random_;
   SettleLeases leases_;
+  RegionCompactor compactor_;
   size_t rows_left_ = 0;  // of the round
 
   std::atomic<bool> is_ending_ = false;
   std::atomic<uint64_t> rows_settled_ = 0;
   std::atomic<uint64_t> cells_settled_ = 0;
+  std::atomic<uint64_t> bytes_packed_ = 0;  // SettledBytes
+  std::atomic<uint64_t> bytes_left_ = 0;
+  std::atomic<uint64_t> compactions_ = 0;
   std::atomic<uint64_t> conflicts_ = 0;
   std::atomic<uint64_t> errors_ = 0;
   std::atomic<uint64_t> regions_visited_ = 0;
