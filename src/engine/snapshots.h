@@ -1,7 +1,8 @@
 // Copies of tables as they were at one moment, kept by the store under names, for backups.
 //
 // A snapshot is a consistent prefix of the order of commits: a change that was acknowledged before Make is in
-// it; a change that comes meanwhile is in it only together with all changes that were committed before.
+// it; a change that comes meanwhile is in it only together with all changes that were committed before.  A store in a cluster
+// (EngineTraits::is_shared) promises the last only for changes of one region: each region has a moment of its own, within Make.
 //
 // Threads: all functions may be called at once.  Errors: those of row_store.h.
 #pragma once
@@ -40,8 +41,8 @@ class Snapshots {
     // Told now and then how much is done, in [0, 1].  An error ends the restore with that status.  May be null.
     std::function<absl::Status(double done)> on_progress = nullptr;
   };
-  // Adds the cells of the snapshot to a table, which the caller has made and nobody else writes.  Families
-  // keep their ids.  Nothing is logged.  It may be repeated after an error.  NOT_FOUND: there is no such
+  // Adds the cells of the snapshot to a table, which the caller has made and nobody else writes or reads.  A table that is kept in
+  // another way (CellStorage) becomes as the one of the snapshot.  Families keep their ids.  Nothing is logged.  It may be repeated after an error.  NOT_FOUND: there is no such
   // snapshot, or table.  DATA_LOSS: the snapshot is damaged; the table has none of its cells.
   virtual absl::Status Restore(std::string_view name, TableId into, const RestoreOptions& options) = 0;
   absl::Status Restore(std::string_view name, TableId into) { return Restore(name, into, {}); }

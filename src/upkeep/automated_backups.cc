@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "base/crc32c.h"
 #include "model/names.h"
 
@@ -13,6 +14,7 @@ namespace {
 // A backup's id may have 50 characters: "auto-", 28 of the table, "-", and 16 of the time.
 constexpr size_t kTablePartMax = 28;
 constexpr size_t kHashDigits = 8;
+constexpr absl::Duration kLeaseCallMax = absl::Seconds(10);
 
 }  // namespace
 
@@ -52,11 +54,20 @@ absl::Status AutomatedBackups::Run() {
   return first;
 }
 
+absl::StatusOr<bool> AutomatedBackups::HasTurn() {
+  if (leases_ == nullptr) return true;
+  const absl::StatusOr<absl::Duration> held = leases_->Hold("automated backups", absl::Now() + kLeaseCallMax);
+  if (!held.ok()) return held.status();
+  return *held > absl::ZeroDuration();
+}
+
 absl::Status AutomatedBackups::RunFor(const TableSchema& schema, absl::Time now, Known* known) {
   const absl::Time due = DueTime(schema.name, now);
   if (due <= known->done || now < known->retry) return absl::OkStatus();
   if (due < absl::FromUnixMicros(schema.automated_backups->since_micros)) return absl::OkStatus();
-  const absl::Status status = Make(schema, due, now);
+  const absl::StatusOr<bool> has_turn = HasTurn();
+  if (has_turn.ok() && !*has_turn) return absl::OkStatus();  // later this server finds what another one made
+  const absl::Status status = has_turn.ok() ? Make(schema, due, now) : has_turn.status();
   known->failed = !status.ok();
   if (status.ok()) {
     known->done = due;

@@ -47,9 +47,14 @@ class AutomatedBackups {
   // The name of the cluster that is to have the backups of an instance.
   using FindCluster = std::function<absl::StatusOr<std::string>(std::string_view instance)>;
 
-  // All must outlive this.
-  AutomatedBackups(Catalog* catalog, Backups* backups, const Clock* clock, FindCluster find_cluster)
-      : catalog_(catalog), backups_(backups), clock_(clock), find_cluster_(std::move(find_cluster)) {}
+  // All must outlive this.  `leases`: by which one of several servers of the store makes the backups; null: there is one server.
+  AutomatedBackups(Catalog* catalog, Backups* backups, const Clock* clock, FindCluster find_cluster,
+                   Leases* leases = nullptr)
+      : catalog_(catalog),
+        backups_(backups),
+        clock_(clock),
+        find_cluster_(std::move(find_cluster)),
+        leases_(leases) {}
 
   // Makes the backups that are due.  To be called now and then.  Goes on after an error, and returns the first, with the
   // table's name.  Errors: those of Backups::Begin and Make, and of FindCluster.
@@ -66,6 +71,8 @@ class AutomatedBackups {
     bool failed = false;
   };
 
+  // Whether this server may make backups now.  It says so for some seconds; a backup that was begun then keeps others from the next.
+  absl::StatusOr<bool> HasTurn();
   absl::Status RunFor(const TableSchema& schema, absl::Time now, Known* known);
   // OK: the backup has been made, or was there.
   absl::Status Make(const TableSchema& schema, absl::Time due, absl::Time now);
@@ -74,6 +81,7 @@ class AutomatedBackups {
   Backups* const backups_;
   const Clock* const clock_;
   const FindCluster find_cluster_;
+  Leases* const leases_;
 
   absl::Mutex running_;
   std::map<TableId, Known> known_ ABSL_GUARDED_BY(running_);

@@ -239,7 +239,6 @@ TEST_P(EngineConformance, OptimizingATableChangesNoCell) {
 }
 
 TEST_P(PersistentEngineConformance, SnapshotsOutliveARestartAndTheirTable) {
-  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
   Put("a", "q", 1'000, "1");
   ASSERT_EQ(engine_->snapshots()->Make("s", kTable), absl::OkStatus());
   ASSERT_EQ(engine_->DropTable(kTable), absl::OkStatus());
@@ -252,7 +251,6 @@ TEST_P(PersistentEngineConformance, SnapshotsOutliveARestartAndTheirTable) {
 }
 
 TEST_P(PersistentEngineConformance, RestoredRowsOutliveARestartAndTheirSnapshot) {
-  if (under_test_.is_partial) GTEST_SKIP() << "the engine has none";
   for (int i = 0; i < 3'000; ++i) Put(fmt::format("row-{:05}", i), "q", 1'000 + i, std::string(100, 'v'));
   FlushOrCompact();
   for (int i = 0; i < 3'000; i += 7) Put(fmt::format("row-{:05}", i), "q", 9'000'000, "new");

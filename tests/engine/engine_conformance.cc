@@ -15,7 +15,7 @@ void EngineConformance::SetUp() {
   ASSERT_NE(engine_->log(), nullptr);
   ASSERT_NE(engine_->range_sizes(), nullptr);
   if (under_test_.persistent) {
-    ASSERT_EQ(engine_->snapshots() == nullptr, is_partial);
+    ASSERT_NE(engine_->snapshots(), nullptr);
     ASSERT_EQ(under_test_.checkpoint == nullptr, is_partial);
   }
   ASSERT_EQ(engine_->CreateTable({.id = kTable}), absl::OkStatus());

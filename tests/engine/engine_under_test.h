@@ -16,8 +16,8 @@ struct EngineUnderTest {
   std::function<std::unique_ptr<Engine>()> open;
   // Whether cells and records are there again after a restart.
   bool persistent = false;
-  // The engine has no snapshots, and no copy of it can be made: tests of these are skipped.  Its sizes of ranges are coarse,
-  // and may be late.  An engine that says nothing here and lacks one fails all tests.
+  // No copy of the engine can be made as a directory: tests of these are skipped.  Its sizes of ranges are coarse, and may be late.  An engine
+  // that says nothing here and lacks one fails all tests.
   bool is_partial = false;
   // Positions of its log are of the clock, and greater than asked for; its frontier follows the clock, some seconds later, and nothing else;
   // it forgets records by their age alone.

@@ -41,6 +41,14 @@ class OwnStore {
       const absl::Status dropped = client_->tables()->Drop(table.table, InTwoMinutes());
       EXPECT_TRUE(dropped.ok()) << dropped;
     }
+    const auto snapshots = client_->tables()->ListSnapshots(InTwoMinutes());
+    EXPECT_TRUE(snapshots.ok()) << snapshots.status();
+    if (!snapshots.ok()) return;
+    for (const hbase::SnapshotFacts& snapshot : *snapshots) {
+      if (snapshot.table.space != address_.space) continue;
+      const absl::Status dropped = client_->tables()->DropSnapshot(snapshot.name, InTwoMinutes());
+      EXPECT_TRUE(dropped.ok()) << dropped;
+    }
   }
 
   std::unique_ptr<Engine> Open() {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <utility>
 
 namespace sonde {
@@ -29,6 +31,20 @@ absl::Status NotReady(std::string_view name) {
 
 absl::Status WasDeleted(std::string_view name) {
   return absl::CancelledError(fmt::format("Backup {} was deleted while it was being created", name));
+}
+
+std::string SnapshotName(TableId table, absl::Time now) {
+  return fmt::format("{}{}-{}", kSnapshotPrefix, table, absl::ToUnixMicros(now));
+}
+
+// When the backup began that a snapshot was to be for; nullopt: it is for none.
+std::optional<absl::Time> TimeOfSnapshot(std::string_view name) {
+  if (!name.starts_with(kSnapshotPrefix)) return std::nullopt;
+  name.remove_prefix(name.rfind('-') + 1);
+  int64_t micros = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), micros);
+  if (error != std::errc() || end == name.data()) return std::nullopt;
+  return absl::FromUnixMicros(micros);
 }
 
 // The schema of a restored table: production restores neither rules nor protection, streams, policies, or views.
@@ -60,7 +76,7 @@ absl::StatusOr<std::unique_ptr<Backups>> Backups::Open(Engine* engine, Catalog* 
 }
 
 absl::Status Backups::RemoveUnfinished() {
-  if (engine_->snapshots() == nullptr) return absl::OkStatus();
+  if (engine_->snapshots() == nullptr || engine_->traits().is_shared) return absl::OkStatus();
   const absl::MutexLock lock(&mutex_);
   const absl::StatusOr<std::vector<Stored>> all = Read("");
   if (!all.ok()) return all.status();
@@ -73,6 +89,28 @@ absl::Status Backups::RemoveUnfinished() {
   if (!snapshots.ok()) return snapshots.status();
   for (const Snapshots::Facts& snapshot : *snapshots) {
     if (!snapshot.name.starts_with(kSnapshotPrefix)) continue;
+    if (absl::Status status = DropIfUnnamed(snapshot.name); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Backups::RemoveAbandoned() {
+  const absl::Time old = Now() - kAbandonedAfter;
+  const absl::MutexLock lock(&mutex_);
+  const absl::StatusOr<std::vector<Stored>> all = Read("");
+  if (!all.ok()) return all.status();
+  for (const Stored& stored : *all) {
+    const Backup& backup = stored.record.backup;
+    if (backup.state == BackupState::kReady || !backup.source_backup.empty() || backup.start > old) continue;
+    const absl::Status status = DeleteRecord(stored);
+    if (!status.ok() && !absl::IsAborted(status)) return status;  // another server has changed it
+  }
+  const absl::StatusOr<std::vector<Snapshots::Facts>> snapshots = engine_->snapshots()->List();
+  if (!snapshots.ok()) return snapshots.status();
+  for (const Snapshots::Facts& snapshot : *snapshots) {
+    const std::optional<absl::Time> made = TimeOfSnapshot(snapshot.name);
+    // Nobody names a snapshot later than its time.
+    if (!made.has_value() || *made > old || IsNamed(*all, snapshot.name)) continue;
     if (absl::Status status = DropIfUnnamed(snapshot.name); !status.ok()) return status;
   }
   return absl::OkStatus();
@@ -173,7 +211,7 @@ absl::StatusOr<Backup> Backups::Begin(const NewBackup& wanted, std::string_view 
                                  .type = wanted.type},
                       .schema = **schema};
   // The time makes it another one than that of an earlier backup of the same name, whose snapshot may be still there.
-  record.snapshot = fmt::format("{}{}-{}", kSnapshotPrefix, (*schema)->id, absl::ToUnixMicros(Now()));
+  record.snapshot = SnapshotName((*schema)->id, Now());
   const absl::StatusOr<std::vector<Snapshots::Facts>> snapshots = engine_->snapshots()->List();
   if (!snapshots.ok()) return snapshots.status();
   const auto is_taken = [&](const std::string& name) {
@@ -245,6 +283,10 @@ absl::StatusOr<Backup> Backups::BeginCopy(std::string_view source, const NewBack
   copy.backup.type = BackupType::kStandard;
   copy.backup.hot_to_standard.reset();
   copy.backup.size_bytes = 0;
+  if (engine_->traits().is_shared) {
+    // Another server may delete the source, and with it the snapshot, unless the record is another one by then.
+    also.push_back({KeyOfBackup(source), EncodeBackupRecord(stored->record), stored->version});
+  }
   absl::Status status = Write(copy, /*expected_version=*/0, std::move(also));
   if (!status.ok()) return status;
   return copy.backup;
@@ -277,12 +319,14 @@ absl::StatusOr<Backup> Backups::Update(std::string_view name,
   return std::move(backup);
 }
 
+bool Backups::IsNamed(const std::vector<Stored>& all, std::string_view snapshot) {
+  return std::ranges::any_of(all, [&](const Stored& stored) { return stored.record.snapshot == snapshot; });
+}
+
 absl::Status Backups::DropIfUnnamed(const std::string& snapshot) {
   const absl::StatusOr<std::vector<Stored>> all = Read("");
   if (!all.ok()) return all.status();
-  const bool is_named =
-      std::ranges::any_of(*all, [&](const Stored& stored) { return stored.record.snapshot == snapshot; });
-  return is_named ? absl::OkStatus() : engine_->snapshots()->Drop(snapshot);
+  return IsNamed(*all, snapshot) ? absl::OkStatus() : engine_->snapshots()->Drop(snapshot);
 }
 
 absl::Status Backups::CheckIsUnused(std::string_view name) const {
@@ -394,7 +438,8 @@ absl::Status Backups::Sweep() {
     if (backup.source_backup.empty() && backup.end.has_value())
       found.last = std::max(found.last.value_or(absl::InfinitePast()), *backup.end);
   }
-  absl::Status first;
+  const bool may_be_abandoned = engine_->traits().is_shared && engine_->snapshots() != nullptr;
+  absl::Status first = may_be_abandoned ? RemoveAbandoned() : absl::OkStatus();
   for (Stored& stored : *all) first.Update(SweepOne(std::move(stored)));
   const absl::MutexLock lock(&progress_mutex_);
   found.failures = progress_.failures + (first.ok() ? 0 : 1);

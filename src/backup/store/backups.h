@@ -48,9 +48,13 @@ struct NewBackup {
 
 class Backups {
  public:
+  // So long no server takes to make a backup.
+  static constexpr absl::Duration kAbandonedAfter = absl::Hours(1);
+
   using Options = BackupsOptions;
 
-  // Removes what a crash has left.  All must outlive this.
+  // Removes what a crash has left.  In a store that several servers share that is left to Sweep, as another server may be about to make it.
+  // All must outlive this.
   static absl::StatusOr<std::unique_ptr<Backups>> Open(Engine* engine, Catalog* catalog, const Clock* clock,
                                                        const Options& options = {});
 
@@ -107,7 +111,8 @@ class Backups {
   absl::Status Optimize(std::string_view table_name, const Snapshots::RestoreOptions& options = {});
 
   // Deletes the backups that have expired, makes hot ones STANDARD whose time has come, and counts the bytes of those
-  // that were not counted.  To be called now and then.  Goes on after an error, and returns the first.
+  // that were not counted.  In a store that several servers share, it removes backups that were begun kAbandonedAfter ago and are not READY, and, by
+  // the next call, snapshots of such an age that no backup names.  To be called now and then.  Goes on after an error, and returns the first.
   absl::Status Sweep();
 
   // About the backups since the start of this object, as of the last Make or Sweep.
@@ -129,6 +134,7 @@ class Backups {
 
   absl::Time Now() const { return absl::FromUnixMicros(clock_->NowMicros()); }
   absl::Status RemoveUnfinished();
+  absl::Status RemoveAbandoned() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::vector<Stored>> Read(std::string_view prefix) const;
   absl::StatusOr<Stored> ReadOne(std::string_view name) const;
   // ALREADY_EXISTS, RESOURCE_EXHAUSTED: as Begin.
@@ -141,6 +147,7 @@ class Backups {
   absl::StatusOr<Backup> WriteReady(Stored stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Deletes the record of a backup, and what others keep about it.
   absl::Status DeleteRecord(const Stored& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static bool IsNamed(const std::vector<Stored>& all, std::string_view snapshot);
   // Drops a snapshot that no record names.
   absl::Status DropIfUnnamed(const std::string& snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<TableSchemaRef> RestoreInto(TableId id, const Stored& stored, std::string_view table_name,

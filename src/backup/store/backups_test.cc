@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/forwarding_engine.h"
+#include "engine/memory/cluster_member.h"
 #include "engine/memory/memory_engine.h"
 #include "model/row_range.h"
 
@@ -314,6 +318,72 @@ TEST_F(BackupsTest, OpenRemovesWhatACrashLeft) {
   Reopen();
   EXPECT_THAT(Names(), ElementsAre(BackupName("ready")));
   EXPECT_EQ(CountSnapshots(), 2u) << "that of the backup, and the one that is nobody's";
+}
+
+// One of several servers of a store.
+struct BackupMember {
+  BackupMember(Engine* store, const Clock* clock)
+      : engine(store, {}),
+        catalog(*Catalog::Open(&engine, {.seen_within = absl::Milliseconds(100)})),
+        backups(*Backups::Open(&engine, catalog.get(), clock)) {}
+
+  ClusterMember engine;
+  std::unique_ptr<Catalog> catalog;
+  std::unique_ptr<Backups> backups;
+};
+
+TEST_F(BackupsTest, AServerThatStartsLeavesWhatAnotherOneMakes) {
+  BackupMember one(engine_.get(), &clock_);
+  ASSERT_TRUE(one.backups->Begin(Wanted("b"), schema_->name).ok());
+  BackupMember other(engine_.get(), &clock_);
+  ASSERT_EQ(other.backups->Sweep(), absl::OkStatus());
+  EXPECT_EQ(one.backups->Make(BackupName("b"))->state, BackupState::kReady);
+  clock_.Advance(2 * absl::ToInt64Microseconds(Backups::kAbandonedAfter));
+  for (int times = 0; times < 2; ++times) ASSERT_EQ(other.backups->Sweep(), absl::OkStatus());
+  EXPECT_EQ(other.backups->Find(BackupName("b"))->state, BackupState::kReady);
+  EXPECT_TRUE(other.backups->Restore(BackupName("b"), TableName("restored")).ok());
+}
+
+TEST_F(BackupsTest, WhatAServerLeftThatIsGoneIsRemovedAnHourLater) {
+  {
+    BackupMember gone(engine_.get(), &clock_);
+    ASSERT_TRUE(gone.backups->Begin(Wanted("b"), schema_->name).ok());
+    ASSERT_EQ(engine_->snapshots()->Make("backup-1-1700000000000000", schema_->id), absl::OkStatus());
+  }
+  ASSERT_EQ(engine_->snapshots()->Make("other", schema_->id), absl::OkStatus());
+  BackupMember member(engine_.get(), &clock_);
+  for (int times = 0; times < 2; ++times) ASSERT_EQ(member.backups->Sweep(), absl::OkStatus());
+  EXPECT_EQ(Names().size(), 1u);
+  EXPECT_EQ(CountSnapshots(), 2u);
+  clock_.Advance(absl::ToInt64Microseconds(Backups::kAbandonedAfter));
+  for (int times = 0; times < 2; ++times) ASSERT_EQ(member.backups->Sweep(), absl::OkStatus());
+  EXPECT_TRUE(Names().empty());
+  EXPECT_EQ(CountSnapshots(), 1u) << "the one that is nobody's";
+}
+
+// Does something right before the next write of records.
+class BeforeWrite final : public ForwardingEngine {
+ public:
+  BeforeWrite(Engine* engine, std::function<void()> act) : ForwardingEngine(engine), act_(std::move(act)) {}
+  absl::Status WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) override {
+    if (act_ != nullptr) std::exchange(act_, nullptr)();
+    return ForwardingEngine::WriteRecords(changes, deadline);
+  }
+
+ private:
+  std::function<void()> act_;
+};
+
+TEST_F(BackupsTest, ACopyIsNotBegunOfABackupThatAnotherServerDeletes) {
+  BackupMember one(engine_.get(), &clock_), other(engine_.get(), &clock_);
+  ASSERT_TRUE(one.backups->Begin(Wanted("b"), schema_->name).ok());
+  ASSERT_TRUE(one.backups->Make(BackupName("b")).ok());
+  BeforeWrite engine(&one.engine,
+                     [&] { ASSERT_EQ(other.backups->Delete(BackupName("b")), absl::OkStatus()); });
+  const std::unique_ptr<Backups> backups = *Backups::Open(&engine, one.catalog.get(), &clock_);
+  EXPECT_EQ(backups->BeginCopy(BackupName("b"), Wanted("copy")).status().code(), StatusCode::kAborted);
+  EXPECT_TRUE(Names().empty());
+  EXPECT_EQ(CountSnapshots(), 0u);
 }
 
 class FakeCompanions final : public Companions {

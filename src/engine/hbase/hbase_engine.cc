@@ -87,7 +87,26 @@ HBaseEngine::HBaseEngine(HBaseEngineOptions options, std::unique_ptr<hbase::Clie
       log_(
           client_.get(), CatalogTable(options_.address.space),
           [this](TableId table) { return NameOf(table); }, options_.log),
-      leases_(client_.get(), CatalogTable(options_.address.space)) {}
+      leases_(client_.get(), CatalogTable(options_.address.space)),
+      snapshots_(client_.get(), StoreOfSnapshots()) {}
+
+HBaseSnapshots::Store HBaseEngine::StoreOfSnapshots() {
+  return {.space = options_.address.space,
+          .name_of = [this](TableId table) { return NameOf(table); },
+          .id_of = CellsTableId,
+          .bytes_of = [this](TableId table, absl::Time deadline) -> absl::StatusOr<uint64_t> {
+            const absl::StatusOr<std::vector<RangeStats>> ranges = sizes_.Ranges(table, deadline);
+            if (!ranges.ok()) return ranges.status();
+            uint64_t bytes = 0;
+            for (const RangeStats& range : *ranges) bytes += range.bytes;
+            return bytes;
+          },
+          .on_replaced =
+              [this](TableId table) {
+                kinds_.Forget(table);
+                log_.Forget(NameOf(table));
+              }};
+}
 
 absl::Status HBaseEngine::WriteRecords(const std::vector<RecordChange>& changes, absl::Time deadline) {
   return records_.Write(changes, deadline);

@@ -11,7 +11,7 @@
 // Change logs are in the rows (log/hbase_log.h); a logged change depends on its row, too.  In a table with packed cells
 // (packed/packed_cells.h) all deletes are guarded.  engine/hbase/settle/ packs what is quiet.
 //
-// Not built: snapshots() is null.  The engine forgets nothing by itself of what may be (TableSpec);
+// Snapshots are HBase's own (snapshots/hbase_snapshots.h).  The engine forgets nothing by itself of what may be (TableSpec);
 // table/collect_garbage.h deletes it.  Its tables take cells of kCellBytesMax (store_layout.h); a change with a larger one is
 // INVALID_ARGUMENT.
 //
@@ -32,6 +32,7 @@
 #include "engine/hbase/log/hbase_log.h"
 #include "engine/hbase/records.h"
 #include "engine/hbase/row_edit.h"
+#include "engine/hbase/snapshots/hbase_snapshots.h"
 #include "engine/hbase/store_layout.h"
 #include "engine/hbase/table_kinds.h"
 #include "hbase/client.h"
@@ -57,7 +58,7 @@ class HBaseEngine final : public Engine {
     return {.waits_for_network = true, .commits_many_rows = true, .is_shared = true};
   }
   RowLog* log() override { return &log_; }
-  Snapshots* snapshots() override { return nullptr; }
+  Snapshots* snapshots() override { return &snapshots_; }
   RangeSizes* range_sizes() override { return &sizes_; }
   Leases* leases() override { return &leases_; }
 
@@ -92,6 +93,7 @@ class HBaseEngine final : public Engine {
 
   HBaseEngine(HBaseEngineOptions options, std::unique_ptr<hbase::Client> client);
 
+  HBaseSnapshots::Store StoreOfSnapshots();
   // How it keeps its cells.  NOT_FOUND: there is no such table.
   absl::StatusOr<CellStorage> FindTable(TableId table, absl::Time deadline);
   // CommitGuarded for a change whose edit may get a record by `logged`.
@@ -120,6 +122,7 @@ class HBaseEngine final : public Engine {
   HBaseRecords records_;
   HBaseLog log_;
   HBaseLeases leases_;
+  HBaseSnapshots snapshots_;
 };
 
 }  // namespace sonde

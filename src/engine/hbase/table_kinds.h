@@ -1,5 +1,5 @@
-// How each table of a store keeps its cells: as HBase's table says that it was made (store_layout.h).  A table stays so, so that each is
-// asked for once.
+// How each table of a store keeps its cells: as HBase's table says that it was made (store_layout.h).  A table stays so from when readers may
+// know of it, so that each is asked for once.
 //
 // Threads: all functions may be called at once.
 #pragma once
@@ -23,7 +23,8 @@ class TableKinds {
   // `client` must outlive it.
   TableKinds(hbase::Client* client, std::string space);
 
-  // Asks for all tables at once, so that a master that goes away later is not missed.
+  // Asks for all tables at once, so that a master that goes away later is not missed.  A table that is being restored may become another one
+  // after that (engine/snapshots.h); so each is asked for once more when it is used first, and what was loaded stands while the master is away.
   absl::Status Load(absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_);
   // Errors: those of hbase::Tables.
   absl::StatusOr<CellStorage> Of(TableId table, absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -33,7 +34,11 @@ class TableKinds {
   hbase::Client* const client_;
   const std::string space_;
   absl::Mutex mutex_;
-  std::map<TableId, CellStorage> known_ ABSL_GUARDED_BY(mutex_);
+  struct Known {
+    CellStorage storage = CellStorage::kPacked;
+    absl::Time good_until = absl::InfiniteFuture();
+  };
+  std::map<TableId, Known> known_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sonde

@@ -61,8 +61,12 @@ OperationEnd RunCreateBackup(const BackupKindParts& parts, RunningOperation* ope
   auto metadata = operation->Metadata<admin::CreateBackupMetadata>();
   absl::StatusOr<Backup> made;
   if (operation->is_resumed()) {
-    // Open has removed what is half made.
+    // Open has removed what is half made, if the store has one server.
     made = parts.backups->Find(metadata.name());
+    if (made.ok() && made->state != BackupState::kReady) {
+      const absl::Status deleted = parts.backups->Delete(metadata.name());
+      made = deleted.ok() ? absl::NotFoundError("") : deleted;
+    }
     if (absl::IsNotFound(made.status())) {
       made = absl::AbortedError("The server was restarted.");
       if (absl::Status goes_on = operation->GoesOn(); !goes_on.ok()) made = goes_on;
