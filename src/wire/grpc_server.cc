@@ -113,7 +113,8 @@ struct GrpcServer::Parts {
         backups(std::move(all_backups)),
         instances(std::move(instance_store)),
         operations(std::move(all_operations)),
-        operation_runner(operations.get(), OperationKinds(backups.get(), instances.get(), tables)),
+        operation_runner(operations.get(), OperationKinds(backups.get(), instances.get(), tables),
+                         tables->engine().leases()),
         workers(options.worker_threads, {}, turn_clock.get()),
         large_readers(kLargeReaderThreads, kLargeWait, turn_clock.get()),
         large_waiters(kLargeWaiterThreads, kLargeWriteWait, turn_clock.get()),
@@ -154,8 +155,10 @@ struct GrpcServer::Parts {
               .profiles = instances.get()},
         purger(&tables->catalog(), &tables->engine(), &tables->clock(),
                {.keep = options.undelete_for, .free_share = options.disk_free_share}),
-        automated_backups(&tables->catalog(), backups.get(), &tables->clock(),
-                          [this](std::string_view instance) { return FirstCluster(*instances, instance); }) {
+        automated_backups(
+            &tables->catalog(), backups.get(), &tables->clock(),
+            [this](std::string_view instance) { return FirstCluster(*instances, instance); },
+            tables->engine().leases()) {
     AddDataService(tables, &change_streams, calls, &router);
     AddSqlCalls(tables, queries.get(), &spooled, &query_metrics, calls, &router);
     AddTableAdminService(tables, instances.get(), backups.get(), &change_streams.streams(), operations.get(),
@@ -249,7 +252,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
                            .companions = options.policies});
   if (!instances.ok()) return instances.status();
   absl::StatusOr<std::unique_ptr<Operations>> operations =
-      Operations::Open(&tables->engine(), &tables->clock());
+      Operations::Open(&tables->engine(), &tables->clock(), tables->engine().leases() != nullptr);
   if (!operations.ok()) return operations.status();
   if (absl::Status status = HoldRestoredBackups(**operations, backups->get()); !status.ok()) return status;
   auto parts = std::make_unique<Parts>(options, tables, key_visualizer, *std::move(queries),

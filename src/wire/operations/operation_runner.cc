@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "base/background.h"
 #include "base/format.h"
 
@@ -14,6 +16,13 @@ namespace sonde {
 namespace {
 
 constexpr absl::Duration kBetweenTries = absl::Seconds(1);
+
+// Time for a call that concerns a lease.
+absl::Time SoonAfterNow() { return absl::Now() + absl::Seconds(5); }
+
+std::string LeaseOf(std::string_view name) {
+  return fmt::format("operation/{}", name.substr(name.rfind('/') + 1));
+}
 
 absl::Status Ending() { return absl::UnavailableError("The server is ending"); }
 
@@ -37,11 +46,14 @@ void RunningOperation::Tell(const google::protobuf::Message& metadata) {
   operations_->Update(name(), metadata, write).IgnoreError();
 }
 
-OperationRunner::OperationRunner(Operations* operations, std::map<std::string, OperationKind> kinds)
-    : operations_(operations), kinds_(std::move(kinds)) {
-  {
+OperationRunner::OperationRunner(Operations* operations, std::map<std::string, OperationKind> kinds,
+                                 Leases* leases, absl::Duration hold_every)
+    : operations_(operations), kinds_(std::move(kinds)), leases_(leases), hold_every_(hold_every) {
+  if (leases_ == nullptr) {
     const absl::MutexLock lock(&mutex_);
     for (const std::string& name : operations_->Running()) Enqueue(name, /*is_resumed=*/true);
+  } else {
+    sharing_ = std::thread([this] { Share(); });
   }
   for (size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Work(); });
 }
@@ -49,6 +61,70 @@ OperationRunner::OperationRunner(Operations* operations, std::map<std::string, O
 OperationRunner::~OperationRunner() {
   Pause();
   for (std::thread& thread : threads_) thread.join();
+  if (!sharing_.joinable()) return;
+  sharing_.join();
+  const absl::MutexLock lock(&mutex_);
+  for (const auto& [name, turn] : turns_) ended_.push_back(name);
+  // Others need not wait; what cannot be given back now ends with its time.
+  for (const std::string& name : ended_) leases_->Release(LeaseOf(name), SoonAfterNow()).IgnoreError();
+}
+
+void OperationRunner::Share() {
+  std::optional<std::chrono::steady_clock::time_point> held;
+  while (true) {
+    FollowOnce();
+    const auto now = std::chrono::steady_clock::now();
+    if (!held.has_value() || now - *held >= absl::ToChronoNanoseconds(hold_every_)) {
+      HoldOnce();
+      held = now;
+    }
+    const absl::MutexLock lock(&mutex_);
+    const auto is_pausing = [this] { return is_pausing_.load(); };
+    if (changed_.WaitFor(&mutex_, std::min(kFollowEvery, hold_every_), absl::Condition(&is_pausing))) return;
+  }
+}
+
+void OperationRunner::FollowOnce() {
+  const absl::StatusOr<std::vector<std::string>> cancelled = operations_->Follow();
+  if (!cancelled.ok()) return;  // the store is away for a moment
+  const absl::MutexLock lock(&mutex_);
+  for (const std::string& name : *cancelled) {
+    if (const auto turn = turns_.find(name); turn != turns_.end()) turn->second->is_cancelled = true;
+  }
+}
+
+void OperationRunner::HoldOnce() {
+  std::vector<std::string> here, ended;
+  {
+    const absl::MutexLock lock(&mutex_);
+    for (const auto& [name, turn] : turns_) here.push_back(name);
+    ended = std::exchange(ended_, {});
+  }
+  for (const std::string& name : here) leases_->Hold(LeaseOf(name), SoonAfterNow()).IgnoreError();
+  for (const std::string& name : ended) leases_->Release(LeaseOf(name), SoonAfterNow()).IgnoreError();
+  for (const std::string& name : operations_->Running()) {
+    if (std::ranges::find(here, name) != here.end() || is_pausing_) continue;
+    const absl::StatusOr<absl::Duration> held = leases_->Hold(LeaseOf(name), SoonAfterNow());
+    if (!held.ok() || *held <= absl::ZeroDuration()) continue;
+    // Whoever had the lease may have come to the end of the operation.
+    if (!operations_->Follow().ok()) continue;
+    const absl::MutexLock lock(&mutex_);
+    if (!operations_->Runs(name)) {
+      ended_.push_back(name);
+      continue;
+    }
+    if (turns_.contains(name)) continue;  // it has begun here meanwhile
+    operations_->TakeOver(name);
+    Enqueue(name, /*is_resumed=*/true);
+  }
+}
+
+absl::Status OperationRunner::HoldNew(const std::string& name) {
+  if (leases_ == nullptr) return absl::OkStatus();
+  const absl::StatusOr<absl::Duration> held = leases_->Hold(LeaseOf(name), SoonAfterNow());
+  if (!held.ok()) return held.status();
+  if (*held > absl::ZeroDuration()) return absl::OkStatus();
+  return absl::UnavailableError(fmt::format("Another server holds operation {}", name));
 }
 
 void OperationRunner::Pause() {
@@ -82,7 +158,13 @@ absl::Status OperationRunner::Begin(std::string_view resource, const google::pro
     }
     ++beginning_;
   }
-  absl::Status status = operations_->Begin(resource, request, metadata, commit, out);
+  // The lease comes before the record: an operation without one is anybody's.
+  const Operations::Commit held_commit = [&](std::vector<RecordChange> changes) {
+    if (absl::Status held = HoldNew(out->name()); !held.ok()) return held;
+    return commit ? commit(std::move(changes)) : operations_->store()->WriteRecords(changes);
+  };
+  absl::Status status =
+      operations_->Begin(resource, request, metadata, leases_ == nullptr ? commit : held_commit, out);
   const absl::MutexLock lock(&mutex_);
   --beginning_;
   if (status.ok()) Enqueue(out->name(), /*is_resumed=*/false);
@@ -138,6 +220,7 @@ void OperationRunner::Work() {
     const bool looks_again = RunOne(turn);
     const absl::MutexLock lock(&mutex_);
     if (!looks_again) {
+      if (leases_ != nullptr) ended_.push_back(turn->name);
       turns_.erase(turn->name);
       continue;
     }
@@ -164,6 +247,8 @@ bool OperationRunner::RunOne(Turn* turn) {
 }
 
 void OperationRunner::Finish(const Turn& turn, const OperationEnd& end) {
+  // If it cannot be held now, whoever gets it first runs it.
+  if (end.next.has_value()) HoldNew(end.next->name).IgnoreError();
   for (bool first = true;; first = false) {
     const absl::Status status = operations_->Finish(turn.name, end);
     if (status.ok() || absl::IsNotFound(status)) break;

@@ -10,6 +10,10 @@
 // A function that waits for the work of others keeps no thread: it says LooksAgain and returns, and is called again
 // kBetweenLooks later.
 //
+// Where several servers share the store, each operation is run by one of them, by a lease (engine/leases.h).  When a server is gone, another
+// one goes on with its operations some 20 s later.  A server that cannot reach the store for so long and then can may still run what
+// another one goes on with: the functions can bear that, as they bear a crash.
+//
 // Threads: all functions may be called at once, but for the constructor and the destructor.
 #pragma once
 
@@ -34,6 +38,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/steady_cond_var.h"
+#include "engine/leases.h"
 #include "wire/operations/operations.h"
 
 namespace sonde {
@@ -103,8 +108,9 @@ class OperationRunner {
   static constexpr absl::Duration kBetweenLooks = absl::Milliseconds(50);
 
   // `kinds`: by name (OperationRecord::kind).  Goes on with the operations that run by their records; those of an unknown kind end
-  // with ABORTED.  `operations` must outlive this.
-  OperationRunner(Operations* operations, std::map<std::string, OperationKind> kinds);
+  // with ABORTED.  `leases`: between the servers of the store; null: there is one.  Both must outlive this.
+  OperationRunner(Operations* operations, std::map<std::string, OperationKind> kinds,
+                  Leases* leases = nullptr, absl::Duration hold_every = absl::Seconds(3));
   // As Pause; waits until no function runs any more.
   ~OperationRunner();
   OperationRunner(const OperationRunner&) = delete;
@@ -141,8 +147,19 @@ class OperationRunner {
   void Finish(const Turn& turn, const OperationEnd& end);
   void Enqueue(std::string name, bool is_resumed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // --- Between several servers.
+  static constexpr absl::Duration kFollowEvery = absl::Milliseconds(500);
+  // Follows the others' records, holds the leases of what runs here, and goes on with what nobody runs.
+  void Share() ABSL_LOCKS_EXCLUDED(mutex_);
+  void FollowOnce() ABSL_LOCKS_EXCLUDED(mutex_);
+  void HoldOnce() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes the lease of an operation that is about to begin here.
+  absl::Status HoldNew(const std::string& name);
+
   Operations* const operations_;
   const std::map<std::string, OperationKind> kinds_;
+  Leases* const leases_;
+  const absl::Duration hold_every_;
   std::atomic<bool> is_pausing_ = false;
 
   absl::Mutex mutex_;
@@ -150,7 +167,9 @@ class OperationRunner {
   std::map<std::string, std::unique_ptr<Turn>> turns_ ABSL_GUARDED_BY(mutex_);  // by name
   std::deque<Turn*> waiting_ ABSL_GUARDED_BY(mutex_);
   size_t beginning_ ABSL_GUARDED_BY(mutex_) =
-      0;                              // places that are taken for operations that are being written
+      0;  // places that are taken for operations that are being written
+  std::vector<std::string> ended_ ABSL_GUARDED_BY(mutex_);  // whose leases are to be given back
+  std::thread sharing_;
   std::vector<std::thread> threads_;  // last, as they use the others
 };
 

@@ -6,12 +6,15 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "engine/memory/cluster_member.h"
 #include "engine/memory/memory_engine.h"
 
 namespace sonde {
@@ -213,6 +216,117 @@ TEST_F(OperationRunnerTest, AnOperationThatWaitsForOthersHoldsNoThread) {
   EXPECT_FALSE(operations_->Get(names[1])->done());
   is_there = true;
   for (size_t i = 1; i < names.size(); ++i) EXPECT_TRUE(Await(names[i]).has_response());
+}
+
+// One of several servers of a store, whose operations run until they may end.
+class SharingServer {
+ public:
+  SharingServer(Engine* store, std::shared_ptr<MemoryLeaseBoard> board, const absl::Notification* may_end)
+      : engine_(store, {.leases = std::move(board), .lease_time = absl::Milliseconds(400)}),
+        operations_(*Operations::Open(&engine_, &clock_, /*is_shared=*/true)) {
+    std::map<std::string, OperationKind> kinds;
+    kinds["RestoreTable"] = {.run = [this, may_end](RunningOperation* operation) {
+      ++(operation->is_resumed() ? resumed : begun);
+      OperationEnd end;
+      while (!may_end->HasBeenNotified() && end.status.ok()) {
+        end.status = operation->GoesOn();
+        operation->Tell(operation->Metadata<admin::RestoreTableMetadata>());
+        absl::SleepFor(absl::Milliseconds(1));
+      }
+      if (end.status.ok()) end.response.PackFrom(admin::Table());
+      return end;
+    }};
+    runner.emplace(operations_.get(), std::move(kinds), engine_.leases(), absl::Milliseconds(50));
+  }
+
+  std::string Begin(int i) {
+    admin::RestoreTableMetadata metadata;
+    metadata.set_name(RunTable(i));
+    lro::Operation operation;
+    EXPECT_EQ(runner->Begin(RunTable(i), admin::RestoreTableRequest(), metadata, nullptr, &operation),
+              absl::OkStatus());
+    return operation.name();
+  }
+  // As a client asks, until `is_wanted`.
+  template <typename IsWanted>
+  lro::Operation Await(const std::string& name, const IsWanted& is_wanted) {
+    absl::StatusOr<lro::Operation> operation;
+    for (int i = 0; i < 10'000; ++i) {
+      operation = operations_->Get(name);
+      EXPECT_TRUE(operation.ok() || absl::IsUnavailable(operation.status())) << operation.status();
+      if (operation.ok() && is_wanted(*operation)) return *operation;
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    ADD_FAILURE() << name << " is not as it was to become";
+    return {};
+  }
+  lro::Operation AwaitEnd(const std::string& name) {
+    return Await(name, [](const lro::Operation& operation) { return operation.done(); });
+  }
+
+  std::atomic<int> begun = 0, resumed = 0;
+
+ private:
+  ClusterMember engine_;
+  const SystemClock clock_;
+  const std::unique_ptr<Operations> operations_;
+
+ public:
+  std::optional<OperationRunner> runner;  // its functions use the others
+};
+
+class SharedOperationsTest : public testing::Test {
+ protected:
+  std::unique_ptr<SharingServer> Start() {
+    return std::make_unique<SharingServer>(store_.get(), board_, &may_end_);
+  }
+
+  const std::unique_ptr<MemoryEngine> store_ = MemoryEngine::Create();
+  const std::shared_ptr<MemoryLeaseBoard> board_ = std::make_shared<MemoryLeaseBoard>();
+  absl::Notification may_end_;
+};
+
+TEST_F(SharedOperationsTest, OneServerRunsAnOperationAndAllTellOfIt) {
+  const auto one = Start(), other = Start();
+  const std::string name = one->Begin(1);
+  EXPECT_FALSE(other->Await(name, [](const auto&) { return true; }).done());
+  const auto third = Start();
+  absl::SleepFor(absl::Milliseconds(600));  // longer than a lease
+  may_end_.Notify();
+  for (const auto& server : {one.get(), other.get(), third.get()})
+    EXPECT_TRUE(server->AwaitEnd(name).response().Is<admin::Table>());
+  EXPECT_EQ(one->begun, 1);
+  EXPECT_EQ(one->resumed + other->begun + other->resumed + third->resumed, 0);
+}
+
+TEST_F(SharedOperationsTest, AnOperationIsCancelledByAnotherServer) {
+  const auto one = Start(), other = Start();
+  const std::string name = one->Begin(1);
+  other->Await(name, [](const auto&) { return true; });
+  absl::Status cancelled;
+  do cancelled = other->runner->Cancel(name);
+  while (absl::IsUnavailable(cancelled));
+  ASSERT_EQ(cancelled, absl::OkStatus());
+  EXPECT_EQ(one->AwaitEnd(name).error().code(), 1);
+  EXPECT_EQ(other->AwaitEnd(name).error().code(), 1);
+}
+
+TEST_F(SharedOperationsTest, AnotherServerGoesOnWhenOneHasEnded) {
+  auto one = Start();
+  const auto other = Start();
+  const std::string name = one->Begin(1);
+  other->Await(name, [](const auto&) { return true; });
+  EXPECT_EQ(other->resumed, 0);
+  one.reset();
+  for (int i = 0; i < 10'000 && other->resumed == 0; ++i) absl::SleepFor(absl::Milliseconds(1));
+  EXPECT_EQ(other->resumed, 1);
+  may_end_.Notify();
+  EXPECT_TRUE(other->AwaitEnd(name).response().Is<admin::Table>());
+}
+
+TEST_F(SharedOperationsTest, WhatNeverWasIsNotFound) {
+  const auto one = Start();
+  EXPECT_EQ(one->runner->Cancel("operations/projects/p/operations/1").code(), StatusCode::kNotFound);
 }
 
 }  // namespace

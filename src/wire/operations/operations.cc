@@ -80,8 +80,9 @@ absl::StatusOr<uint64_t> NumberOfToken(const lro::ListOperationsRequest& request
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Operations>> Operations::Open(RecordStore* store, const Clock* clock) {
-  std::unique_ptr<Operations> operations(new Operations(store, clock));
+absl::StatusOr<std::unique_ptr<Operations>> Operations::Open(RecordStore* store, const Clock* clock,
+                                                             bool is_shared) {
+  std::unique_ptr<Operations> operations(new Operations(store, clock, is_shared));
   if (absl::Status status = operations->Load(); !status.ok()) return status;
   return operations;
 }
@@ -97,6 +98,55 @@ absl::Status Operations::Load() {
     Keep(*std::move(decoded), record.value.size());
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> Operations::Follow() {
+  const absl::StatusOr<int64_t> version = store_->RecordsVersion();
+  if (!version.ok()) return version.status();
+  const absl::MutexLock changes_lock(&changes_mutex_);
+  std::vector<std::string> cancelled;
+  if (*version == followed_version_) return cancelled;
+  const absl::StatusOr<std::vector<Record>> records = store_->ReadRecords(kOperationPrefix);
+  if (!records.ok()) return records.status();
+  const absl::MutexLock lock(&mutex_);
+  std::set<uint64_t> seen;
+  for (const Record& record : *records) {
+    absl::StatusOr<OperationRecord> decoded = DecodeOperationRecord(record.value);
+    if (!decoded.ok()) return decoded.status();
+    const uint64_t number = decoded->number;
+    seen.insert(number);
+    if (own_.contains(number)) {
+      OperationRecord& own = entries_.at(number).record;
+      if (decoded->is_cancelled && !own.is_cancelled) cancelled.push_back(own.operation.name());
+      own.is_cancelled |= decoded->is_cancelled;
+      continue;
+    }
+    Keep(*std::move(decoded), record.value.size());
+    entries_.at(number).version = record.version;
+  }
+  std::vector<uint64_t> gone;
+  for (const auto& [number, entry] : entries_) {
+    if (!seen.contains(number) && !own_.contains(number)) gone.push_back(number);
+  }
+  for (const uint64_t number : gone) Forget(number);
+  followed_version_ = *version;
+  return cancelled;
+}
+
+void Operations::TakeOver(const std::string& name) {
+  const absl::MutexLock lock(&mutex_);
+  const Entry* const entry = Find(name);
+  if (entry != nullptr && !entry->record.end_micros.has_value()) own_.insert(entry->record.number);
+}
+
+absl::Status Operations::Missing(const std::string& name) const {
+  uint64_t number = 0;
+  if (!is_shared_ || !ReadNumber(name, &number).ok()) return NoOperation(name);
+  // A number is the time at which the operation began.
+  const int64_t age_micros = clock_->NowMicros() - static_cast<int64_t>(number);
+  if (absl::AbsDuration(absl::Microseconds(age_micros)) > kUnknownMax) return NoOperation(name);
+  return absl::UnavailableError(
+      fmt::format("Operation {} is not known here yet. Try again", Printable(name)));
 }
 
 uint64_t Operations::NewNumber() {
@@ -135,6 +185,7 @@ void Operations::Forget(uint64_t number) {
   const Entry& entry = found->second;
   if (entry.record.end_micros.has_value()) finished_.erase({*entry.record.end_micros, number});
   running_.erase(number);
+  own_.erase(number);
   bytes_ -= entry.bytes;
   entries_.erase(found);
 }
@@ -173,7 +224,26 @@ absl::Status Operations::Write(std::vector<OperationRecord> records, const Commi
   if (!status.ok()) return status;
   const absl::MutexLock lock(&mutex_);
   for (const uint64_t number : forgotten) Forget(number);
-  for (size_t i = 0; i < records.size(); ++i) Keep(std::move(records[i]), sizes[i]);
+  for (size_t i = 0; i < records.size(); ++i) {
+    const uint64_t number = records[i].number;
+    Keep(std::move(records[i]), sizes[i]);
+    if (running_.contains(number)) own_.insert(number);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Operations::WriteProgress(OperationRecord record) {
+  const std::string key = KeyOfOperation(record.operation.name());
+  const absl::StatusOr<std::vector<Record>> stored = store_->ReadRecords(key);
+  if (!stored.ok()) return stored.status();
+  for (const Record& one : *stored) {  // other names may begin with this one
+    if (one.key != key) continue;
+    const absl::StatusOr<OperationRecord> before = DecodeOperationRecord(one.value);
+    if (!before.ok()) return before.status();
+    record.is_cancelled |= before->is_cancelled;
+    const absl::Status status = store_->WriteRecords({{key, EncodeOperationRecord(record), one.version}});
+    return absl::IsAborted(status) ? absl::OkStatus() : status;  // the next progress is written
+  }
   return absl::OkStatus();
 }
 
@@ -234,6 +304,7 @@ absl::Status Operations::Update(const std::string& name, const Message& metadata
     if (!write) return absl::OkStatus();
     record = entry->record;
   }
+  if (is_shared_) return WriteProgress(std::move(record));
   return Write({std::move(record)}, nullptr);
 }
 
@@ -302,7 +373,7 @@ absl::StatusOr<lro::Operation> Operations::Get(const std::string& name) const {
   if (absl::Status status = CheckOperationName(name); !status.ok()) return status;
   const absl::MutexLock lock(&mutex_);
   const Entry* const entry = Find(name);
-  if (entry == nullptr) return NoOperation(name);
+  if (entry == nullptr) return Missing(name);
   return entry->record.operation;
 }
 
@@ -310,10 +381,23 @@ absl::StatusOr<bool> Operations::RequestCancel(const std::string& name) {
   if (absl::Status status = CheckOperationName(name); !status.ok()) return status;
   const absl::MutexLock changes_lock(&changes_mutex_);
   std::optional<OperationRecord> found = FindRecord(name);
-  if (!found.has_value()) return NoOperation(name);
+  if (!found.has_value()) return Missing(name);
   if (found->end_micros.has_value()) return false;
   if (found->is_cancelled) return true;
   found->is_cancelled = true;
+  std::optional<int64_t> others_version;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (!own_.contains(found->number)) others_version = entries_.at(found->number).version;
+  }
+  if (is_shared_ && others_version.has_value()) {
+    // Whoever runs it must not lose what it has written meanwhile.
+    const absl::Status status =
+        store_->WriteRecords({{KeyOfOperation(name), EncodeOperationRecord(*found), *others_version}});
+    if (!absl::IsAborted(status)) return status.ok() ? absl::StatusOr<bool>(true) : status;
+    return absl::UnavailableError(
+        fmt::format("Another server has changed operation {} a moment ago. Try again", Printable(name)));
+  }
   if (absl::Status status = Write({*std::move(found)}, nullptr); !status.ok()) return status;
   return true;
 }

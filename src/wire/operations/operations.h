@@ -10,7 +10,8 @@
 // Names: operations/RESOURCE/operations/NUMBER, where the resource is the one that the operation makes or changes
 // (projects/P/instances/I/tables/T).  A number is given once, also by later servers of the store.
 //
-// One server keeps the operations of a store at a time.
+// Where several servers share the store, each runs its own operations, and learns of the others' by Follow.  What it tells of those is as
+// old as the last Follow; an operation that is not found and may have begun since is UNAVAILABLE, so that clients ask again.
 //
 // Threads: all functions may be called at once.  Done, Begin, Update, RequestCancel, Finish and Delete wait for the disk, the
 // others for memory alone.
@@ -71,8 +72,18 @@ class Operations {
   static constexpr size_t kPageMax = 1'000;
   static constexpr size_t kPageBytesMax = size_t{2} << 20;  // a page has one operation at least
 
-  // Both must outlive this.  DATA_LOSS: a record is damaged.
-  static absl::StatusOr<std::unique_ptr<Operations>> Open(RecordStore* store, const Clock* clock);
+  // Of a store that several servers share: so long after its begin an operation may be unknown to other servers.
+  static constexpr absl::Duration kUnknownMax = absl::Seconds(5);
+
+  // Both must outlive this.  `is_shared`: several servers have the store.  DATA_LOSS: a record is damaged.
+  static absl::StatusOr<std::unique_ptr<Operations>> Open(RecordStore* store, const Clock* clock,
+                                                          bool is_shared = false);
+
+  // Reads what other servers have written since the last call.  Returns the operations that run here and whose end another server was asked
+  // for.  Cheap if nothing was written.
+  absl::StatusOr<std::vector<std::string>> Follow() ABSL_LOCKS_EXCLUDED(changes_mutex_, mutex_);
+  // This server goes on with an operation that another one began.
+  void TakeOver(const std::string& name) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Writes an operation that is done, and answers it.  Its kind follows from the type of its metadata.
   absl::Status Done(std::string_view resource, const Message& metadata, const Message& response,
@@ -90,6 +101,8 @@ class Operations {
                      const Commit& commit, Operation* out);
   // Returns a name that no operation has had.
   std::string NewName(std::string_view resource);
+
+  RecordStore* store() { return store_; }
 
   // --- Of a running operation, by the one that runs it.
   // Changes the metadata; `write`: durably.
@@ -121,10 +134,12 @@ class Operations {
  private:
   struct Entry {
     OperationRecord record;
-    size_t bytes = 0;  // of the record, as it was written last
+    size_t bytes = 0;     // of the record, as it was written last
+    int64_t version = 0;  // of the record, if it was read
   };
 
-  Operations(RecordStore* store, const Clock* clock) : store_(store), clock_(clock) {}
+  Operations(RecordStore* store, const Clock* clock, bool is_shared)
+      : store_(store), clock_(clock), is_shared_(is_shared) {}
 
   absl::Status Load();
   // Whether an operation keeps others from its resource.
@@ -143,8 +158,14 @@ class Operations {
   absl::Status Write(std::vector<OperationRecord> records, const Commit& commit)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(changes_mutex_);
 
+  // Writes the record of an operation that runs here, unless another server has changed it.
+  absl::Status WriteProgress(OperationRecord record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(changes_mutex_);
+  // NOT_FOUND, or UNAVAILABLE: it may be one that another server has begun a moment ago.
+  absl::Status Missing(const std::string& name) const;
+
   RecordStore* const store_;
   const Clock* const clock_;
+  const bool is_shared_;
 
   absl::Mutex changes_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);  // held through a change
   mutable absl::Mutex mutex_;
@@ -152,6 +173,8 @@ class Operations {
   std::map<uint64_t, Entry> entries_ ABSL_GUARDED_BY(mutex_);                // by number
   std::set<std::pair<int64_t, uint64_t>> finished_ ABSL_GUARDED_BY(mutex_);  // end and number
   std::set<uint64_t> running_ ABSL_GUARDED_BY(mutex_);                       // numbers
+  std::set<uint64_t> own_ ABSL_GUARDED_BY(mutex_);  // those of running_ that run here
+  int64_t followed_version_ ABSL_GUARDED_BY(changes_mutex_) = 0;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

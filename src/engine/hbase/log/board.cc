@@ -34,13 +34,18 @@ absl::StatusOr<Board::Entries> Board::Look(absl::Time deadline) {
     if (seen.value != cell.value) seen = {std::string(cell.value), answered};
     entries[name] = {seen.value, std::max(asked - seen.since, SteadyClock::duration::zero())};
   }
+  std::erase_if(seen_, [&](const auto& one) { return !entries.contains(one.first); });
   return entries;
 }
 
 absl::StatusOr<bool> Board::Replace(std::string_view name, std::string_view seen, std::string_view value,
                                     absl::Time deadline) {
   hbase::RowChange change{.row = row_};
-  change.puts.push_back({{}, kFamily, name, kTime, hbase::CellType::kPut, value});
+  if (value.empty()) {
+    change.markers.push_back({{}, kFamily, name, kTime, hbase::CellType::kDeleteColumn, {}});
+  } else {
+    change.puts.push_back({{}, kFamily, name, kTime, hbase::CellType::kPut, value});
+  }
   change.guard = hbase::Guard{kFamily, std::string(name), std::string(seen)};
   bool was_lost = false;
   while (true) {

@@ -41,6 +41,10 @@ class Board {
   // Puts a value in the place of `seen` (empty: there is none).  False: there is another one.  UNKNOWN: nobody knows whether it was put.
   absl::StatusOr<bool> Replace(std::string_view name, std::string_view seen, std::string_view value,
                                absl::Time deadline);
+  // Removes a value.  As Replace.
+  absl::StatusOr<bool> Remove(std::string_view name, std::string_view seen, absl::Time deadline) {
+    return Replace(name, seen, {}, deadline);
+  }
 
  private:
   struct Seen {

@@ -36,6 +36,8 @@ absl::StatusOr<absl::Duration> HBaseLeases::Hold(std::string_view name, absl::Ti
   const bool is_anothers =
       slot->owner != owner_ && !value.empty() && !HasEnded(*slot, entries->find(name)->second.unchanged);
   if (is_anothers) return absl::ZeroDuration();
+  // No two holdings of a name begin with the same value: others would take them for one that has not changed.
+  if (value.empty()) slot->changes = static_cast<uint64_t>(absl::ToUnixMicros(absl::Now()));
   slot->owner = owner_;
   slot->lease = options_.lease;
   ++slot->changes;
@@ -54,9 +56,7 @@ absl::Status HBaseLeases::Release(std::string_view name, absl::Time deadline) {
   absl::StatusOr<Slot> slot = SlotOf(*entries, name, &value);
   if (!slot.ok()) return slot.status();
   if (slot->owner != owner_) return absl::OkStatus();
-  slot->owner.clear();
-  ++slot->changes;
-  return board_.Replace(name, value, EncodeSlot(*slot), deadline).status();
+  return board_.Remove(name, value, deadline).status();
 }
 
 }  // namespace sonde
