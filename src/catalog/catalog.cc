@@ -224,10 +224,15 @@ absl::Status Catalog::WriteShared(std::vector<RecordChange> changes) {
       change.expected_version = version == state_.versions.end() ? 0 : version->second;
     }
   }
-  const absl::Status status = Insist([&] { return engine_->WriteRecords(changes); });
+  bool was_answer_lost = false;
+  const absl::Status status = Insist([&] {
+    absl::Status written = engine_->WriteRecords(changes);
+    was_answer_lost |= absl::IsUnknown(written);
+    return written;
+  });
   if (absl::IsAborted(status)) {
-    // Perhaps by an attempt of this server, whose answer was lost.
-    const absl::StatusOr<bool> are_written = AreWritten(changes);
+    // Perhaps by an attempt of this server, whose answer was lost.  Otherwise by another server, which may have made the same change.
+    const absl::StatusOr<bool> are_written = was_answer_lost ? AreWritten(changes) : false;
     if (!are_written.ok()) return are_written.status();
     overtaken_ = !*are_written;
   } else if (!status.ok()) {
