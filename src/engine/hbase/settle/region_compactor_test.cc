@@ -2,7 +2,6 @@
 #include "engine/hbase/settle/region_compactor.h"
 
 #include <gmock/gmock.h>
-#include <hbase/wire/messages.pb.h>
 
 #include <string>
 #include <vector>
