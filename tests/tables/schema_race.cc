@@ -37,7 +37,8 @@ std::string FamilyName(uint64_t number) { return fmt::format("f{}", number); }
 template <typename Call>
 auto Insist(const Call& call) -> decltype(call()) {
   auto answer = call();
-  while (absl::IsUnavailable(answer.status()) || absl::IsUnknown(answer.status())) {
+  while (absl::IsUnavailable(answer.status()) || absl::IsUnknown(answer.status()) ||
+         absl::IsDeadlineExceeded(answer.status())) {
     absl::SleepFor(absl::Milliseconds(10));
     answer = call();
   }
@@ -90,8 +91,8 @@ class Answers {
     const absl::MutexLock lock(&mutex_);
     const bool is_refused = absl::IsNotFound(status) || absl::IsAlreadyExists(status);
     ++(status.ok() ? result_.changes_made : is_refused ? result_.changes_refused : result_.changes_unknown);
-    const bool is_expected =
-        status.ok() || is_refused || absl::IsUnknown(status) || absl::IsUnavailable(status);
+    const bool is_expected = status.ok() || is_refused || absl::IsUnknown(status) ||
+                             absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
     if (!is_expected) Fault(fmt::format("A change was answered {}", status.ToString()));
   }
   void OnWrite(const absl::Status& status, FamilyKey family, const std::string& row, uint64_t begun)
