@@ -87,8 +87,8 @@ absl::StatusOr<bool> Run(const CheckFlags& flags) {
     fmt::print("{} tables, {} bytes: all are as they were written\n", report->tables_count, report->bytes);
   }
   if (is_sound && index.series_count > 0) {
-    fmt::print("{} open series, {} rows: whatever their indexes say to be whole, is\n", index.series_count,
-               index.rows_count);
+    fmt::print("{} series with an index, {} rows: whatever their indexes say to be whole, is\n",
+               index.series_count, index.rows_count);
   }
   return is_sound;
 }
@@ -129,7 +129,7 @@ void AddCheckCommand(CLI::App& app, int* exit_status) {
       "wrong.\n"
       "Nothing is repaired.  No server may be using the directory: one that does reads all of it once a "
       "day.\n"
-      "The index of each open series is compared with its rows, too.\n"
+      "The index of each series that has one is compared with its rows, too.\n"
       "In a cluster, servers may go on: tables are compared with the records, and all rows are read by "
       "HBase.\n"
       "A backup is opened in a directory below TMPDIR, which needs room for the largest one.");

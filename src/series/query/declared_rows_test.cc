@@ -278,6 +278,10 @@ TEST_P(DeclaredRowsTest, ScansUntilTheIndexIsWhole) {
     ManualClock clock(kDay + 30 * kMicrosPerDay);
     PointWriter writer(schema, &tables, {}, &clock);
     ASSERT_TRUE(writer.Add({{a, "c", "7"}, kDay + kMicrosPerHour, {"1", "1"}}).ok());
+    // Another one, so that those that are asked for are not all.
+    if (schema.is_indexed) {
+      ASSERT_TRUE(writer.Add({{a, "other", "7"}, kDay + kMicrosPerHour, {"1", "1"}}).ok());
+    }
     ASSERT_TRUE(writer.Flush().ok());
   };
   write(plain, "first");
