@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 
+#include "absl/time/clock.h"
 #include "series/index/block_match.h"
 #include "series/schema/calendar.h"
 #include "series/schema/schema.h"
@@ -18,7 +19,7 @@ absl::Status Ask(const std::function<absl::Status()>& interrupted) {
 }
 
 // The days of the question, both included; nothing: all.
-std::optional<std::pair<int64_t, int64_t>> DaysOf(const EntityQuestion& question) {
+std::optional<std::pair<int64_t, int64_t>> DaysAskedFor(const EntityQuestion& question) {
   const int64_t from_micros = std::max<int64_t>(question.from_micros, 0);
   const int64_t to_micros = std::min(question.to_micros, kTimeEndMicros);
   if (from_micros >= to_micros) return std::pair<int64_t, int64_t>(0, 0);
@@ -121,6 +122,21 @@ absl::StatusOr<std::vector<EntityIndex::NamedBlock>> EntityIndex::FindBlocks(con
   return blocks;
 }
 
+absl::StatusOr<EntityIndex::Days> EntityIndex::DaysOf(const std::string& series, TableAccess* tables) {
+  const absl::Time now = absl::Now();
+  {
+    const absl::MutexLock lock(&mutex_);
+    const auto found = days_.find(series);
+    if (found != days_.end() && now - found->second.read < kDaysKept) return found->second.days;
+  }
+  const absl::StatusOr<Days> days = ReadDaysOf(series, tables);
+  if (!days.ok()) return days;
+  const absl::MutexLock lock(&mutex_);
+  if (days_.size() >= kDaysKnownMax) days_.clear();
+  days_[series] = {now, *days};
+  return days;
+}
+
 EntityIndexCounts EntityIndex::counts() const {
   const absl::MutexLock lock(&mutex_);
   return {.answered = answered_.load(std::memory_order_relaxed),
@@ -144,7 +160,7 @@ absl::StatusOr<std::optional<EntityAnswer>> EntityIndex::Answer(const KnownSerie
     if (absl::IsDataLoss(status)) return std::optional<EntityAnswer>();
     return status;
   };
-  const std::optional<std::pair<int64_t, int64_t>> days = DaysOf(question);
+  const std::optional<std::pair<int64_t, int64_t>> days = DaysAskedFor(question);
   const absl::StatusOr<IndexState> state =
       ReadIndex(name, {.days = days, .fields = question.fields}, tables, question.interrupted);
   if (!state.ok()) return unless_damaged(state.status());

@@ -27,6 +27,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "model/table_access.h"
 #include "promql/syntax/matcher.h"
 #include "series/index/entity_block.h"
@@ -86,6 +87,10 @@ class EntityIndex {
   // Nothing: the index has not all of the series, or is damaged, and the series itself must be asked.
   absl::StatusOr<std::optional<EntityAnswer>> Select(const KnownSeries& series,
                                                      const EntityQuestion& question, TableAccess* tables);
+  // The first and the last day (since 1970) that the index has points of, as they were up to kDaysKept ago; nothing: of none.
+  static constexpr absl::Duration kDaysKept = absl::Minutes(1);
+  using Days = std::optional<std::pair<int64_t, int64_t>>;
+  absl::StatusOr<Days> DaysOf(const std::string& series, TableAccess* tables);
   // Of all time.  `top_max`: of values of a label.  Nothing: as Select.
   absl::StatusOr<std::optional<Cardinality>> Count(const KnownSeries& series, size_t top_max,
                                                    TableAccess* tables);
@@ -110,6 +115,12 @@ class EntityIndex {
   std::shared_ptr<const EntityBlock> FindHeld(const std::string& key);
   void Hold(const std::string& key, std::shared_ptr<const EntityBlock> block);
 
+  struct KnownDays {
+    absl::Time read;
+    Days days;
+  };
+  static constexpr size_t kDaysKnownMax = 10'000;
+
   const size_t cache_bytes_max_;
   std::atomic<uint64_t> answered_ = 0;
   std::atomic<uint64_t> unanswered_ = 0;
@@ -117,6 +128,7 @@ class EntityIndex {
   std::list<Held> held_ ABSL_GUARDED_BY(mutex_);  // the one that was used last comes first
   absl::flat_hash_map<std::string, std::list<Held>::iterator> place_of_ ABSL_GUARDED_BY(mutex_);
   size_t held_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::flat_hash_map<std::string, KnownDays> days_ ABSL_GUARDED_BY(mutex_);  // by series
 };
 
 // The texts of entities, as keys have them, sorted, each once.

@@ -10,7 +10,6 @@
 
 #include "promql/syntax/matcher.h"
 #include "series/index/entity_index.h"
-#include "series/index/index_table.h"
 #include "series/query/query_header.h"
 #include "series/schema/calendar.h"
 
@@ -27,6 +26,8 @@ constexpr size_t kFewEntities = 64;
 // Where more is meant than one in so many of a series' entities, each as often as the series has times of the length of the question's, the
 // series is read as it lies, and others are passed over.
 constexpr int64_t kShareMax = 4;
+// In a series of fewer times as many days as the question's, little has ended: its time alone is no reason to ask the index.
+constexpr int64_t kOld = 2;
 // More fields are not looked up.
 constexpr size_t kFieldsMax = 16;
 // Ranges of one read, in this process and elsewhere.
@@ -88,18 +89,27 @@ std::vector<std::string> FieldsAskedFor(const SeriesSchema& schema, const Query&
   return names;
 }
 
+// How many times as many days the series has as the time that is asked for; 0: nobody knows.
+absl::StatusOr<int64_t> AgeOf(const KnownSeries& open, const Selection& times, EntityIndex* index,
+                              TableAccess* tables) {
+  const absl::StatusOr<EntityIndex::Days> days = index->DaysOf(open.schema.name, tables);
+  if (absl::IsPermissionDenied(days.status())) return 0;
+  if (!days.ok()) return days.status();
+  if (!days->has_value()) return 0;
+  const auto day_of = [](int64_t micros) { return FloorMicros(micros, kMicrosPerDay) / kMicrosPerDay; };
+  const int64_t asked = day_of(times.to_micros - 1) - day_of(times.from_micros) + 1;
+  return ((*days)->second - (*days)->first + 1) / std::max<int64_t>(asked, 1);
+}
+
 // Whether so many entities of so many are a small part of the rows of the series: it may be much older than what is asked for.
-absl::StatusOr<bool> AreFew(const KnownSeries& open, const EntityQuestion& question,
-                            const EntityAnswer& answer, TableAccess* tables) {
+absl::StatusOr<bool> AreFew(const KnownSeries& open, const Selection& times, const EntityAnswer& answer,
+                            EntityIndex* index, TableAccess* tables) {
   const auto count = static_cast<int64_t>(answer.count);
   const auto total = static_cast<int64_t>(answer.total);
   if ((answer.count <= kFewEntities && count < total) || count * kShareMax <= total) return true;
-  const auto days = ReadDaysOf(open.schema.name, tables);
-  if (!days.ok()) return days.status();
-  if (!days->has_value()) return false;
-  const int64_t asked = (question.to_micros - 1) / kMicrosPerDay - question.from_micros / kMicrosPerDay + 1;
-  const int64_t all = (*days)->second - (*days)->first + 1;
-  return count * kShareMax <= total * (all / std::max<int64_t>(asked, 1));
+  const absl::StatusOr<int64_t> age = AgeOf(open, times, index, tables);
+  if (!age.ok()) return age.status();
+  return count * kShareMax <= total * *age;
 }
 
 }  // namespace
@@ -125,7 +135,7 @@ absl::StatusOr<std::optional<std::vector<std::string>>> ChooseEntities(const Kno
   if (!answer->has_value()) return all;
   const size_t count_max = tables->numbers() == nullptr ? kEntitiesMaxElsewhere : kEntitiesMax;
   if ((*answer)->count > count_max) return all;
-  const absl::StatusOr<bool> are_few = AreFew(open, question, **answer, tables);
+  const absl::StatusOr<bool> are_few = AreFew(open, times, **answer, query.index, tables);
   if (!are_few.ok()) return are_few.status();
   if (!*are_few) return all;
   return TextsOf(**answer);
@@ -209,15 +219,23 @@ absl::StatusOr<std::vector<RowRange>> PlanOpenRows(const KnownSeries& open, cons
                                                    const Query& query, const Selection& selection,
                                                    TableAccess* tables) {
   const Beginnings beginnings = BeginningsOf(open, selection);
-  std::vector<std::string> fields = FieldsAskedFor(codec.schema(), query);
-  if (query.index != nullptr && !beginnings.are_whole &&
-      (HasTimes(selection) || !fields.empty() || HasConditionsFrom(beginnings.fixed, query, selection))) {
+  if (query.index != nullptr && !beginnings.are_whole) {
+    std::vector<std::string> fields = FieldsAskedFor(codec.schema(), query);
     Selection times = selection;
     times.from_micros = std::max<int64_t>(times.from_micros, 0);  // no open series has earlier points
-    const absl::StatusOr<std::optional<std::vector<std::string>>> entities =
-        ChooseEntities(open, query, times, std::move(fields), tables);
-    if (!entities.ok()) return entities.status();
-    if (entities->has_value()) return RangesOf(**entities, codec, selection);
+    bool asks =
+        HasConditionsFrom(beginnings.fixed, query, selection) || (beginnings.fixed == 0 && !fields.empty());
+    if (!asks && HasTimes(selection)) {
+      const absl::StatusOr<int64_t> age = AgeOf(open, times, query.index, tables);
+      if (!age.ok()) return age.status();
+      asks = *age >= kOld;
+    }
+    if (asks) {
+      const absl::StatusOr<std::optional<std::vector<std::string>>> entities =
+          ChooseEntities(open, query, times, std::move(fields), tables);
+      if (!entities.ok()) return entities.status();
+      if (entities->has_value()) return RangesOf(**entities, codec, selection);
+    }
   }
   std::vector<RowRange> ranges;
   const auto add = [&](TagFilter labels) -> absl::Status {
