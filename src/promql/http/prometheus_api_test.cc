@@ -338,8 +338,9 @@ TEST_F(PrometheusApiTest, DeletesSeries) {
   EXPECT_EQ(at("count_over_time(up[1h])"), 0);
   // Nothing is deleted where a selector means what cannot be deleted.
   ASSERT_EQ(fixture_.Call("PUT", "/api/v1/series/meters", series::kMeters).code, 200);
-  EXPECT_THAT(ErrorOf(Post("admin/tsdb/delete_series", "match%5B%5D=meters_hourly_kwh_max&match%5B%5D=cpu_idle")),
-              HasSubstr("422 execution: the selector means 'meters_hourly_kwh_max', of a derived table"));
+  EXPECT_THAT(
+      ErrorOf(Post("admin/tsdb/delete_series", "match%5B%5D=meters_hourly_kwh_max&match%5B%5D=cpu_idle")),
+      HasSubstr("422 execution: the selector means 'meters_hourly_kwh_max', of a derived table"));
   EXPECT_EQ(at("count_over_time(cpu_idle[1h])"), 1);
 }
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "model/table_access.h"
-#include "series/metric/metric_delete.h"
+#include "series/metric/delete_words.h"
 #include "series/metric/metric_scan.h"
 
 namespace sonde::series {
