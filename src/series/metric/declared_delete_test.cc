@@ -15,6 +15,7 @@
 #include "series/index/entity_index.h"
 #include "series/index/write/index_repair.h"
 #include "series/known/series_tables.h"
+#include "series/metric/metric_delete.h"
 #include "series/query/query.h"
 #include "series/schema/schema_parser.h"
 #include "series/write/memory_tables_test_support.h"
