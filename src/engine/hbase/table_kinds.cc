@@ -10,7 +10,7 @@
 namespace sonde {
 namespace {
 
-// Of a table that was loaded when the server started: how long the master may take, and for how long what was loaded stands after that.
+// How long the master may take to say the kind of a table that was loaded when the server started, and for how long the loaded kind stands after that.
 constexpr absl::Duration kAskedAgainMax = absl::Seconds(2);
 constexpr absl::Duration kStandsFor = absl::Seconds(30);
 

@@ -1,6 +1,6 @@
 // Deletes samples of the metrics that a selector of Prometheus' means, some rows at a time.
 //
-// Of a declared series, its derived tables follow (declared_delete.h).
+// The derived tables of a declared series follow (declared_delete.h).
 //
 // Threads: the functions may be called at once.
 #pragma once

@@ -32,7 +32,7 @@ bool RegionCompactor::IsDue(const Noted& noted, absl::Time now) const {
 
 absl::Status RegionCompactor::Begin(const Noted& noted, absl::Time deadline) {
   hbase::Tables* const tables = client_->tables();
-  // What is in memory is in no compaction.
+  // A compaction takes files only: cells that HBase has in memory go to one first.
   if (absl::Status status = tables->FlushRegion(noted.region, deadline); !status.ok()) return status;
   if (noted.storage == CellStorage::kPackedAtOnce) {
     absl::Status status = tables->CompactRegion(noted.region, kWrittenFamily, /*major=*/true, deadline);

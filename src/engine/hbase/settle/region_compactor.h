@@ -3,8 +3,8 @@
 //
 // HBase drops deleted cells when it makes one file of all of a family (a major compaction).  Only the families of cells by themselves (d,
 // and c) are asked for, and not what is packed.  A region's turn comes when it was settled whole, and the bytes that were packed since are
-// many, and no fewer than those that stay by themselves: so on average a byte is written again once.  One region at a time is
-// compacted for each server, and none twice within a pause.  What a server packed is remembered in memory alone: after its end the rest
+// many, and no fewer than those that stay by themselves: so on average a byte is written again once.  Each server has one region
+// compacted at a time, and none twice within a pause.  A server remembers in memory alone what it packed: after its end the rest
 // waits for HBase.
 //
 // Threads: not for several.
@@ -29,7 +29,7 @@ struct CompactorOptions {
   absl::Duration pause = absl::Minutes(10);
 };
 
-// Of cells by themselves, with their keys and names.
+// Bytes of cells by themselves, with their keys and names.
 struct SettledBytes {
   uint64_t packed = 0;
   uint64_t left = 0;  // of rows that were looked at, and stay as they were

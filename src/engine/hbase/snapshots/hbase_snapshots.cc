@@ -23,7 +23,7 @@ bool IsWorthATry(const absl::Status& status) {
          !absl::IsPermissionDenied(status) && !absl::IsUnimplemented(status);
 }
 
-// What callers of the store are told of a change that HBase's master did not tell the end of, or refused.
+// The status that callers of the store get for a change that HBase's master refused, or of which it did not tell the end.
 absl::Status ToStoreStatus(const absl::Status& status) {
   const bool is_known = status.ok() || absl::IsDeadlineExceeded(status) || absl::IsNotFound(status) ||
                         absl::IsAlreadyExists(status) || absl::IsDataLoss(status) ||

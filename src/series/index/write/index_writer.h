@@ -6,7 +6,8 @@
 //
 // An entity gets the next position in a block of this writer's; blocks have names that no other writer has, so that several
 // servers write one index without asking each other.  Where they register the same entity, it is there twice, which readers
-// do not mind.  A declared series (known/indexed_series.h) always has several writers: loads and servers.  What is known already costs a look into memory, without a lock that writers hold while they write.
+// do not mind.  A declared series (known/indexed_series.h) always has several writers: loads and servers.  An entity that is known already
+// costs a look into memory, without a lock that writers hold while they write.
 //
 // Requests that bring something new wait for each other: one of them writes for all that wait, as one request.
 //
