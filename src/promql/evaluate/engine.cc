@@ -67,6 +67,7 @@ absl::Status QueryContext::Interrupted() const {
 }
 
 absl::Status QueryContext::Hold(int64_t values) {
+  const absl::MutexLock lock(&mutex_);
   held_ += values;
   if (held_ > settings_.samples_max) {
     return absl::ResourceExhaustedError(

@@ -279,5 +279,40 @@ TEST_F(EngineTest, RefusesRangesOfRanges) {
   EXPECT_EQ(PlainNumber(kInfinity), "+Inf");
 }
 
+// Gives series one by one, in one part, as a store does that does not have them in memory.
+class StreamingSource : public SampleSource {
+ public:
+  absl::StatusOr<std::vector<SampleSeries>> Select(const std::vector<Matcher>&, int64_t, int64_t) override {
+    return absl::InternalError("all of them would be in memory");
+  }
+  absl::Status ForEach(const std::vector<Matcher>&, int64_t, int64_t, const SeriesVisit& visit) override {
+    const std::unique_ptr<SeriesSink> sink = visit.make();
+    for (int i = 0; i < 1'000; ++i) {
+      SampleSeries series{{{"__name__", "up"}, {"i", std::to_string(i)}}, {0, 60'000}, {1, 2}};
+      if (absl::Status status = sink->Take(&series); !status.ok()) return status;
+      ++given;
+    }
+    return visit.take(sink.get());
+  }
+  int given = 0;
+};
+
+TEST(EvaluateQuery, CountsRowsBeforeThereAreTooManyOfThem) {
+  for (const char* text : {"up", "max_over_time(up[1m])"}) {
+    EvaluateSettings settings{.start_millis = 0, .end_millis = 600'000, .step_millis = 1'000};  // 601 steps
+    settings.samples_max = 10 * 601;
+    StreamingSource source;
+    absl::StatusOr<ExpressionPtr> query = ParseQuery(text, {});
+    ASSERT_TRUE(query.ok());
+    EXPECT_TRUE(absl::IsResourceExhausted(EvaluateQuery(query->get(), settings, &source).status())) << text;
+    EXPECT_EQ(source.given, 10) << text;
+    settings.samples_max = 2 * 1'000 * 601;
+    query = ParseQuery(text, {});
+    const absl::StatusOr<QueryAnswer> answer = EvaluateQuery(query->get(), settings, &source);
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(answer->rows.size(), 1'000u) << text;
+  }
+}
+
 }  // namespace
 }  // namespace sonde::promql

@@ -7,8 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "promql/evaluate/annotations.h"
 #include "promql/evaluate/matrix.h"
 #include "promql/evaluate/samples.h"
@@ -32,17 +34,24 @@ class QueryContext {
   Annotations& annotations() { return annotations_; }
   QueryStats& stats() { return stats_; }
   absl::Status Interrupted() const;
-  // So many values are in memory now.
-  absl::Status Hold(int64_t values);
-  int64_t held() const { return held_; }
-  void SetHeld(int64_t values) { held_ = values; }
+  // So many more values are in memory now.  Called by several threads at once.
+  absl::Status Hold(int64_t values) ABSL_LOCKS_EXCLUDED(mutex_);
+  int64_t held() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    const absl::MutexLock lock(&mutex_);
+    return held_;
+  }
+  void SetHeld(int64_t values) ABSL_LOCKS_EXCLUDED(mutex_) {
+    const absl::MutexLock lock(&mutex_);
+    held_ = values;
+  }
 
  private:
   const EvaluateSettings& settings_;
   SampleSource* const source_;
   Annotations annotations_;
   QueryStats stats_;
-  int64_t held_ = 0;
+  mutable absl::Mutex mutex_;
+  int64_t held_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // Samples of one series in a window, and the window.

@@ -107,6 +107,7 @@ absl::Status Evaluator::DoWindows(const RangeCall& range_call, SampleSeries* ser
   const int64_t range = range_call.range_nanos / kNanosPerMilli;
   const double range_seconds = SecondsOf(range_call.range_nanos);
   WindowCall call{&made->annotations, range_call.node, {}};
+  if (absl::Status status = context_->Hold(static_cast<int64_t>(steps_)); !status.ok()) return status;
   DropStale(series);
   made->samples_read += static_cast<int64_t>(series->times.size());
   Row row(std::move(series->labels), steps_);

@@ -44,6 +44,8 @@ struct SeriesVisit {
   std::function<std::unique_ptr<SeriesSink>()> make;
   // Gets the sinks that have all series of their part, one after the other, on the thread of the visit.
   std::function<absl::Status(SeriesSink* sink)> take;
+  // Told how many samples are in memory, where all of them are before the first sink gets any; an error ends the visit.  May be null.
+  std::function<absl::Status(int64_t samples)> loaded;
   // What a series costs a sink beside its samples, about in samples that are looked at once.
   size_t series_work = 0;
   IdleWorkers* idle_workers = nullptr;  // null: one thread does all

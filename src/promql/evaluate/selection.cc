@@ -64,10 +64,10 @@ SeriesVisit Evaluator::VisitFor(const RowWork& work, Matrix* rows) {
     context_->stats().samples_read += made.samples_read;
     context_->stats().samples_total += made.samples;
     context_->annotations().Add(made.annotations);
-    const absl::Status status = context_->Hold(static_cast<int64_t>(steps_ * made.rows.size()));
     std::ranges::move(made.rows, std::back_inserter(*rows));
-    return status;
+    return absl::OkStatus();
   };
+  visit.loaded = [this](int64_t samples) { return context_->Hold(samples); };
   visit.series_work = kStepWork * steps_;
   visit.idle_workers = context_->settings().idle_workers;
   return visit;
@@ -100,6 +100,7 @@ absl::StatusOr<Matrix> Evaluator::Select(const Expression& node, bool gives_time
   return MakeRows(
       node.matchers, first - lookback + 1, last, [&](SampleSeries* series, SeriesRows* made) -> absl::Status {
         if (absl::Status status = context_->Interrupted(); !status.ok()) return status;
+        if (absl::Status status = context_->Hold(static_cast<int64_t>(steps_)); !status.ok()) return status;
         made->samples_read += static_cast<int64_t>(series->times.size());
         Row row(std::move(series->labels), steps_);
         size_t next = 0;  // the first sample past the time of the step

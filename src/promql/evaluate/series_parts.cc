@@ -70,6 +70,11 @@ absl::Status SampleSource::ForEach(const std::vector<Matcher>& matchers, int64_t
                                    int64_t end_millis, const SeriesVisit& visit) {
   absl::StatusOr<std::vector<SampleSeries>> all = Select(matchers, start_millis, end_millis);
   if (!all.ok()) return all.status();
+  int64_t samples = 0;
+  for (const SampleSeries& series : *all) samples += static_cast<int64_t>(series.times.size());
+  if (visit.loaded) {
+    if (absl::Status status = visit.loaded(samples); !status.ok()) return status;
+  }
   return VisitInParts(*std::move(all), visit);
 }
 

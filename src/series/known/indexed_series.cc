@@ -6,8 +6,8 @@
 #include <charconv>
 #include <set>
 
-#include "series/key/scan_plan.h"
 #include "series/known/declaration_store.h"
+#include "series/known/point_scan.h"
 #include "series/schema/calendar.h"
 #include "series/schema/time_range.h"
 
@@ -45,25 +45,6 @@ absl::StatusOr<Marks> ReadMarks(const std::string& series, TableAccess* tables) 
 absl::Status WriteMark(const RowWrite& row, TableAccess* tables) {
   const absl::StatusOr<std::vector<absl::Status>> statuses = tables->MutateRows(kIndexTable, {row});
   return statuses.ok() ? statuses->at(0) : statuses.status();
-}
-
-absl::StatusOr<bool> HasRows(const SeriesSchema& schema, TableAccess* tables) {
-  bool has_any = false;
-  for (const VersionSpan& span : schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros)) {
-    const absl::StatusOr<ScanPlan> plan = PlanScan(KeyCodec(*span.schema), {});
-    if (!plan.ok()) return plan.status();
-    RowRead read;
-    read.ranges = plan->ranges;
-    read.rows_max = 1;
-    read.cells_per_column_max = 1;
-    const absl::Status status = tables->ReadRows(span.schema->table, read, [&](ReadRow&&) {
-      has_any = true;
-      return false;
-    });
-    if (!status.ok() && !absl::IsNotFound(status)) return status;
-    if (has_any) break;
-  }
-  return has_any;
 }
 
 }  // namespace
@@ -169,9 +150,9 @@ absl::Status KeepIndexMark(const SeriesSchema& schema, bool is_new, TableAccess*
   if (!schema.is_indexed) return absl::OkStatus();
   if (absl::Status status = EnsureIndexTable(tables); !status.ok()) return status;
   if (!is_new) return absl::OkStatus();
-  const absl::StatusOr<bool> has_rows = HasRows(schema, tables);
-  if (!has_rows.ok()) return has_rows.status();
-  if (*has_rows) return absl::OkStatus();
+  const absl::StatusOr<bool> has_points = HasAnyPoint(schema, tables);
+  if (!has_points.ok()) return has_points.status();
+  if (*has_points) return absl::OkStatus();
   RowWrite row;
   row.row_key = DirectoryKey(schema.name);
   row.cells = {{kIndexFamily, kWholeColumn, WholeMillis(clock.NowMicros()), "1"}};

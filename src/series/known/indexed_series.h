@@ -4,7 +4,7 @@
 // tags' names: the order in which they are declared may change.  The day of a point is that of the time with which queries find it.
 //
 // The index says itself that it has all of a series (column kWholeColumn).  Of a declared series, that is written
-//   when the series is declared for the first time, and has no rows: nobody can know it by another declaration;
+//   when the series is declared for the first time, and has no points: nobody can know it by another declaration;
 //   by `sonde series rebuild stored:SERIES@index`.
 // It is taken away before a declaration is stored that is not indexed, or is the first one that is, or has other tags: whoever wrote by
 // the declaration before has not told the index of all entities.  Until the index is whole, the keys alone say which rows are read.

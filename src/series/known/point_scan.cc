@@ -68,4 +68,20 @@ absl::Status ScanPoints(const SeriesSchema& schema, const Selection& selection, 
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> HasAnyPoint(const SeriesSchema& schema, TableAccess* tables) {
+  bool has_any = false;
+  for (const VersionSpan& span : schema.VersionsIn(kTimeBeginMicros, kTimeEndMicros)) {
+    SeriesSchema alone = *span.schema;
+    alone.earlier.clear();
+    const absl::Status status =
+        ScanPoints(alone, {}, tables, [&](const DecodedKey&, const RowPoint&) -> absl::StatusOr<bool> {
+          has_any = true;
+          return false;
+        });
+    if (!status.ok() && !absl::IsNotFound(status)) return status;
+    if (has_any) break;
+  }
+  return has_any;
+}
+
 }  // namespace sonde::series

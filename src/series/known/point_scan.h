@@ -31,4 +31,7 @@ absl::Status ScanPoints(
     const std::function<absl::StatusOr<bool>(const DecodedKey& key, const RowPoint& point)>& point,
     ScanStats* stats = nullptr);
 
+// Whether a series has points, of any version; a table that is missing has none.  Errors: as ScanPoints.
+absl::StatusOr<bool> HasAnyPoint(const SeriesSchema& schema, TableAccess* tables);
+
 }  // namespace sonde::series

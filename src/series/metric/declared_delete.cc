@@ -35,16 +35,7 @@ class DeclaredDelete {
         counts_(counts) {}
 
   absl::Status Run() {
-    MetricRead read;
-    read.start_millis = what_.start_millis;
-    read.end_millis = what_.end_millis;
-    read.interrupted = what_.interrupted;
-    read.index = what_.index;
-    PrepareQuery(read, &scan_.query);
-    scan_.query.now_micros.reset();  // what is forgotten is deleted, too
-    absl::StatusOr<ResultHeader> header = HeaderOf(scan_.view, scan_.query);
-    if (!header.ok()) return header.status();
-    absl::StatusOr<QueryPlan> plan = QueryPlan::Make(scan_.view, scan_.query, *std::move(header));
+    absl::StatusOr<QueryPlan> plan = PlanDelete(what_, &scan_);
     if (!plan.ok()) return plan.status();
     plan_.emplace(*std::move(plan));
     if (absl::Status status = DeleteCopies(); !status.ok()) return status;

@@ -32,17 +32,7 @@ class ScanDelete {
       : scan_(std::move(scan)), what_(what), tables_(tables), counts_(counts) {}
 
   absl::Status Run() {
-    MetricRead read;
-    read.start_millis = what_.start_millis;
-    read.end_millis = what_.end_millis;
-    read.interrupted = what_.interrupted;
-    read.index = what_.index;
-    PrepareQuery(read, &scan_.query);
-    scan_.query.now_micros.reset();  // what is forgotten is deleted, too
-    if (scan_.stale) scan_.query.fields.push_back(scan_.stale->second);
-    absl::StatusOr<ResultHeader> header = HeaderOf(scan_.view, scan_.query);
-    if (!header.ok()) return header.status();
-    const absl::StatusOr<QueryPlan> plan = QueryPlan::Make(scan_.view, scan_.query, *std::move(header));
+    const absl::StatusOr<QueryPlan> plan = PlanDelete(what_, &scan_);
     if (!plan.ok()) return plan.status();
     const absl::StatusOr<Scans> scans = PlanScans(scan_.series.schema, &scan_.series, *plan, tables_);
     if (!scans.ok()) return scans.status();

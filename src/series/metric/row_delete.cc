@@ -4,6 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "series/metric/metric_batch.h"
+#include "series/query/query_header.h"
+
 namespace sonde::series {
 namespace {
 
@@ -93,6 +96,20 @@ absl::Status Write(const std::string& table, const std::vector<RowWrite>& writes
 }
 
 }  // namespace
+
+absl::StatusOr<QueryPlan> PlanDelete(const MetricDelete& what, MetricScan* scan) {
+  MetricRead read;
+  read.start_millis = what.start_millis;
+  read.end_millis = what.end_millis;
+  read.interrupted = what.interrupted;
+  read.index = what.index;
+  PrepareQuery(read, &scan->query);
+  scan->query.now_micros.reset();
+  if (scan->stale) scan->query.fields.push_back(scan->stale->second);
+  absl::StatusOr<ResultHeader> header = HeaderOf(scan->view, scan->query);
+  if (!header.ok()) return header.status();
+  return QueryPlan::Make(scan->view, scan->query, *std::move(header));
+}
 
 absl::StatusOr<int64_t> DeleteRowsOf(SeriesScan* rows, const RowDelete& what, TableAccess* tables) {
   int64_t count = 0;

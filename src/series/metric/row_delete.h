@@ -10,6 +10,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
+#include "series/metric/delete_words.h"
+#include "series/metric/metric_scan.h"
+#include "series/query/query_plan.h"
 #include "series/query/series_scan.h"
 
 namespace sonde::series {
@@ -23,6 +26,9 @@ struct RowDelete {
   std::function<absl::Status()> before_write = nullptr;
   std::function<absl::Status()> after_write = nullptr;
 };
+
+// Makes the scan's query one of what is to be deleted: its times, also what is forgotten.
+absl::StatusOr<QueryPlan> PlanDelete(const MetricDelete& what, MetricScan* scan);
 
 // How many rows were written.  The memory that it takes does not depend on that; after an error, what came before is deleted, and it can
 // be called again.  No table is an empty one.  Errors: those of the tables and of the functions; DATA_LOSS as SeriesScan::Read.
