@@ -45,6 +45,7 @@ class OneFile final : public FileSystem {
   absl::StatusOr<std::vector<FileFacts>> List(const std::string& /*directory*/) override { return Not(); }
   absl::Status MakeDirectory(const std::string& /*path*/) override { return Not(); }
   absl::Status Rename(const std::string& /*from*/, const std::string& /*to*/) override { return Not(); }
+  absl::Status RenameNew(const std::string& /*from*/, const std::string& /*to*/) override { return Not(); }
   absl::Status Remove(const std::string& /*path*/) override { return Not(); }
   absl::Status SyncDirectory(const std::string& /*path*/) override { return Not(); }
 

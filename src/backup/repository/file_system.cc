@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -139,6 +140,14 @@ absl::Status LocalFileSystem::MakeDirectory(const std::string& path) {
 
 absl::Status LocalFileSystem::Rename(const std::string& from, const std::string& to) {
   if (rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
+  return Failed(errno, "Renaming", fmt::format("{} to {}", from, to));
+}
+
+absl::Status LocalFileSystem::RenameNew(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return absl::OkStatus();
+  // Some file systems (NFS) do not know the flag; they know links.
+  const bool has_no_flag = errno == EINVAL || errno == ENOSYS;
+  if (has_no_flag && link(from.c_str(), to.c_str()) == 0) return Remove(from);
   return Failed(errno, "Renaming", fmt::format("{} to {}", from, to));
 }
 

@@ -58,6 +58,8 @@ class FileSystem {
   virtual absl::Status MakeDirectory(const std::string& path) = 0;
   // Takes the place of `to` if it is there.
   virtual absl::Status Rename(const std::string& from, const std::string& to) = 0;
+  // As Rename.  ALREADY_EXISTS: `to` is there already, and both stay as they are.
+  virtual absl::Status RenameNew(const std::string& from, const std::string& to) = 0;
   // Removes a file, or an empty directory.  It is no error if there is none.
   virtual absl::Status Remove(const std::string& path) = 0;
   // The entries of the directory are on the disk when this returns OK.
@@ -74,6 +76,7 @@ class LocalFileSystem final : public FileSystem {
   absl::StatusOr<std::vector<FileFacts>> List(const std::string& directory) override;
   absl::Status MakeDirectory(const std::string& path) override;
   absl::Status Rename(const std::string& from, const std::string& to) override;
+  absl::Status RenameNew(const std::string& from, const std::string& to) override;
   absl::Status Remove(const std::string& path) override;
   absl::Status SyncDirectory(const std::string& path) override;
 };

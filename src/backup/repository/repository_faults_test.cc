@@ -76,6 +76,7 @@ TEST_F(RepositoryFaultsTest, ABackupThatIsKilledHarmsNothingAndRunsAgain) {
   for (;; ++step) {
     SCOPED_TRACE(fmt::format("step {}", step));
     fs::remove_all(directory_);
+    clock_.Set(absl::ToUnixMicros(absl::Now()));  // so that no lock is stale
     const CopiedStore first = CopyOf(SmallStore("1")), second = CopyOf(SmallStore("2"));
     const bool is_killed =
         KilledAt(step, &stepped, [&] { return Backs(&stepped, first) && Backs(&stepped, second); });

@@ -83,7 +83,7 @@ absl::Status CheckIsStale(const Repository& repository, absl::Time now) {
     if (HasEnded(*holder) || now - holder->renewed > kLockStale) return absl::OkStatus();
     return HeldBy(path, *holder);
   }
-  // Its writer may be about to write it, or has ended before.
+  // No lock is there in part: something else wrote it, or the disk is damaged.
   const absl::StatusOr<FileFacts> facts = repository.files()->Look(path);
   if (absl::IsNotFound(facts.status())) return absl::OkStatus();
   if (!facts.ok()) return facts.status();
@@ -94,11 +94,26 @@ absl::Status CheckIsStale(const Repository& repository, absl::Time now) {
 }
 
 // Removes a stale lock: under another name first, so that of several processes one does.
-absl::Status TakeAway(const Repository& repository, const std::string& token) {
-  const std::string aside = repository.lock_path() + "." + token;
+absl::Status TakeAway(const Repository& repository, const std::string& aside) {
   const absl::Status status = repository.files()->Rename(repository.lock_path(), aside);
   if (absl::IsNotFound(status)) return absl::OkStatus();
   return status.ok() ? repository.files()->Remove(aside) : status;
+}
+
+// Removes what processes left that were killed while they took a lock.
+absl::Status RemoveLeftovers(const Repository& repository, absl::Time now) {
+  const std::string path = repository.lock_path();
+  const size_t directory_bytes = path.rfind('/');
+  const std::string leftover = path.substr(directory_bytes + 1) + ".";
+  const absl::StatusOr<std::vector<FileFacts>> entries =
+      repository.files()->List(path.substr(0, directory_bytes));
+  if (!entries.ok()) return entries.status();
+  for (const FileFacts& entry : *entries) {
+    if (!entry.name.starts_with(leftover) || now - entry.modified <= kLockStale) continue;
+    absl::Status status = repository.files()->Remove(path.substr(0, directory_bytes + 1) + entry.name);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -116,20 +131,18 @@ absl::StatusOr<std::unique_ptr<RepositoryLock>> RepositoryLock::Take(const Repos
   const RepositoryTools& tools = repository.tools();
   std::unique_ptr<RepositoryLock> lock(
       new RepositoryLock(repository, fmt::format("{:016x}", tools.random->Next())));
+  // The lock gets its name when it says who has it: whoever is killed before leaves no lock that nobody holds.
+  const std::string path = repository.lock_path(), aside = path + "." + lock->token_;
   for (int attempt = 1;; ++attempt) {
     lock->renewed_ = absl::FromUnixMicros(tools.clock->NowMicros());
-    absl::StatusOr<std::unique_ptr<OutputFile>> file = tools.files->CreateNew(repository.lock_path());
-    if (file.ok()) {
-      absl::Status status = (*file)->Append(lock->Text());
-      if (!status.ok()) {
-        tools.files->Remove(repository.lock_path()).IgnoreError();  // what failed is what is told
-        return status;
-      }
-      return lock;
-    }
-    if (!absl::IsAlreadyExists(file.status()) || attempt == kTakeAttemptsMax) return file.status();
-    absl::Status status = CheckIsStale(repository, lock->renewed_);
-    if (status.ok()) status = TakeAway(repository, lock->token_);
+    absl::Status status = WriteFile(tools.files, aside, lock->Text());
+    if (status.ok()) status = tools.files->RenameNew(aside, path);
+    if (status.ok()) status = RemoveLeftovers(repository, lock->renewed_);
+    if (status.ok()) return lock;
+    tools.files->Remove(aside).IgnoreError();  // what failed is what is told
+    if (!absl::IsAlreadyExists(status) || attempt == kTakeAttemptsMax) return status;
+    status = CheckIsStale(repository, lock->renewed_);
+    if (status.ok()) status = TakeAway(repository, aside);
     if (!status.ok()) return status;
   }
 }

@@ -32,6 +32,7 @@ class WatchedFiles : public FileSystem {
   }
   absl::Status MakeDirectory(const std::string& path) override;
   absl::Status Rename(const std::string& from, const std::string& to) override;
+  absl::Status RenameNew(const std::string& from, const std::string& to) override;
   absl::Status Remove(const std::string& path) override;
   absl::Status SyncDirectory(const std::string& path) override;
 
@@ -166,6 +167,11 @@ inline absl::Status WatchedFiles::MakeDirectory(const std::string& path) {
 inline absl::Status WatchedFiles::Rename(const std::string& from, const std::string& to) {
   return Make({.kind = WatchedFiles::Step::Kind::kRename, .path = to, .from = from},
               [&] { return files_->Rename(from, to); });
+}
+
+inline absl::Status WatchedFiles::RenameNew(const std::string& from, const std::string& to) {
+  return Make({.kind = WatchedFiles::Step::Kind::kRename, .path = to, .from = from},
+              [&] { return files_->RenameNew(from, to); });
 }
 
 inline absl::Status WatchedFiles::Remove(const std::string& path) {
