@@ -14,6 +14,12 @@ constexpr size_t kCellsPassedAtOnce = 16'384;
 // Rows whose keys are looked at together, to pass over those that nobody wants.
 constexpr size_t kKeysAtOnce = 128;
 
+// Ranges are near each other if fewer rows lie between them; after so many that are, keys are decoded together.
+constexpr size_t kNear = 64;
+constexpr int kNearFindsMin = 8;
+// After so many searches some keys are kept.
+constexpr int kFindsMin = 32;
+
 // The largest scratch that a cursor leaves to the next one: enough for a read of some rows.
 constexpr size_t kScratchBytesKept = 64 << 10;
 
@@ -134,14 +140,52 @@ absl::Status PageReader::FindRows(const RowRange& range, size_t* begin, size_t* 
   const PageHeader& header = parts_.header;
   *begin = 0;
   *end = header.rows;
-  if (range.start > header.first_row_key && !keys_.LowerBound(range.start, begin))
-    return DamagedPage("row keys");
+  // The next of many ranges is often near the one before.
+  const size_t from = !found_end_.empty() && range.start >= found_end_ ? found_end_row_ : 0;
+  if (range.start > header.first_row_key && !FindKey(from, range.start, begin)) return DamagedPage("row keys");
+  near_finds_ = from > 0 && *begin - from < kNear ? near_finds_ + 1 : 0;
   if (!range.end.empty() && range.end <= header.last_row_key &&
-      !keys_.LowerBoundNear(*begin, range.end, end)) {
+      !FindInWindow(*begin, range.end, end) && !keys_.LowerBoundNear(*begin, range.end, end)) {
     return DamagedPage("row keys");
   }
   *end = std::max(*begin, *end);
+  found_end_ = range.end.empty() ? range.end : std::max(range.start, range.end);
+  found_end_row_ = *end;
   return absl::OkStatus();
+}
+
+bool PageReader::FindKey(size_t from, std::string_view key, size_t* row) {
+  if (FindInWindow(from, key, row)) return true;
+  if (some_keys_.empty()) {
+    if (++finds_ < kFindsMin)
+      return from > 0 ? keys_.LowerBoundNear(from, key, row) : keys_.LowerBound(key, row);
+    for (size_t some = 0; some < keys_.size(); some += kKeysAtOnce) {
+      if (!keys_.At(some, &some_keys_.emplace_back())) return false;
+    }
+  }
+  const auto above = std::lower_bound(some_keys_.begin(), some_keys_.end(), key);
+  const auto place = static_cast<size_t>(above - some_keys_.begin());
+  size_t high = std::min(place * kKeysAtOnce, keys_.size());
+  const size_t low = std::max(from, place == 0 ? 0 : (place - 1) * kKeysAtOnce + 1);
+  high = std::max(low, high);
+  if (near_finds_ < kNearFindsMin || low == keys_.size()) return keys_.LowerBoundIn(low, high, key, row);
+  window_.resize(std::min(kKeysAtOnce, keys_.size() - low));
+  window_begin_ = low;
+  window_bytes_.Clear();
+  if (!keys_.Decode(low, low + window_.size(), &window_bytes_, window_.data())) {
+    window_.clear();
+    return false;
+  }
+  if (!FindInWindow(low, key, row)) *row = high;
+  return true;
+}
+
+bool PageReader::FindInWindow(size_t from, std::string_view key, size_t* row) const {
+  if (from < window_begin_ || from >= window_begin_ + window_.size()) return false;
+  const auto begin = window_.begin() + static_cast<std::ptrdiff_t>(from - window_begin_);
+  const auto found = std::lower_bound(begin, window_.end(), key);
+  *row = window_begin_ + static_cast<size_t>(found - window_.begin());
+  return found != window_.end();
 }
 
 absl::Status PageReader::RowKey(size_t row, std::string* row_key) {
@@ -149,7 +193,9 @@ absl::Status PageReader::RowKey(size_t row, std::string* row_key) {
 }
 
 size_t PageReader::KeptBytes() const {
-  size_t bytes = keys_.KeptBytes();
+  size_t bytes =
+      keys_.KeptBytes() + window_.capacity() * sizeof(std::string_view) + window_bytes_.MemoryBytes();
+  for (const std::string& key : some_keys_) bytes += sizeof(key) + key.capacity();
   if (shape_ != nullptr) bytes += shape_->KeptBytes();
   for (const Stream& stream : streams_) {
     if (stream.values != nullptr) bytes += stream.values->KeptBytes();
@@ -207,8 +253,22 @@ size_t PageCursor::Scratch::MemoryBytes() const {
   return bytes;
 }
 
-absl::Status PageCursor::Start() {
-  started_ = true;
+void PageCursor::Restart(RowRange rows) {
+  rows_ = std::move(rows);
+  are_rows_found_ = false;
+}
+
+absl::Status PageCursor::FindRows() {
+  are_rows_found_ = true;
+  rows_begin_ = rows_end_ = rows_done_ = rows_decoded_ = 0;
+  if (!std::exchange(has_chosen_, true)) {
+    if (absl::Status status = Choose(); !status.ok()) return status;
+  }
+  return wants_none_ ? absl::OkStatus() : reader_->FindRows(rows_, &rows_begin_, &rows_end_);
+}
+
+absl::Status PageCursor::Choose() {
+  wants_none_ = true;
   const PageHeader& header = reader_->header();
   if (header.timestamp_micros_max < hints_.time_range.start_micros ||
       (hints_.time_range.end_micros != 0 && header.timestamp_micros_min >= hints_.time_range.end_micros)) {
@@ -220,8 +280,8 @@ absl::Status PageCursor::Start() {
   ChooseColumns();
   if (scratch_->wanted.empty()) return absl::OkStatus();
   scratch_->decoded.resize(reader_->streams_.size());
-  if (absl::Status status = ChooseNumbers(); !status.ok()) return status;
-  return reader_->FindRows(rows_, &rows_begin_, &rows_end_);
+  wants_none_ = false;
+  return ChooseNumbers();
 }
 
 void PageCursor::ChooseColumns() {
@@ -267,8 +327,8 @@ absl::Status PageCursor::ChooseNumbers() {
 }
 
 absl::StatusOr<bool> PageCursor::Next(RowPiece* piece) {
-  if (!started_) {
-    if (absl::Status status = Start(); !status.ok()) return status;
+  if (!are_rows_found_) {
+    if (absl::Status status = FindRows(); !status.ok()) return status;
   }
   while (true) {
     if (rows_done_ == rows_decoded_) {
@@ -346,7 +406,7 @@ void PageCursor::FillPiece(std::string_view key, absl::Span<const Group> groups,
 absl::Status PageCursor::PassOverRows(size_t* end) {
   std::vector<uint8_t>& wanted = scratch_->are_wanted;
   while (rows_begin_ < rows_end_) {
-    if (rows_begin_ >= asked_begin_ + wanted.size()) {
+    if (rows_begin_ < asked_begin_ || rows_begin_ >= asked_begin_ + wanted.size()) {
       const size_t count = std::min(kKeysAtOnce, rows_end_ - rows_begin_);
       asked_begin_ = rows_begin_;
       scratch_->arena.Clear();
@@ -357,10 +417,13 @@ absl::Status PageCursor::PassOverRows(size_t* end) {
       for (size_t i = 0; i < count; ++i) wanted[i] = hints_.wants_row(scratch_->keys[i]) ? 1 : 0;
     }
     const auto from = wanted.begin() + static_cast<std::ptrdiff_t>(rows_begin_ - asked_begin_);
-    const auto first = std::find(from, wanted.end(), 1);
+    // They may have been asked for an earlier range, which reached further.
+    const auto known_end =
+        wanted.begin() + static_cast<std::ptrdiff_t>(std::min(wanted.size(), rows_end_ - asked_begin_));
+    const auto first = std::find(from, known_end, 1);
     rows_begin_ += static_cast<size_t>(first - from);
-    if (first == wanted.end()) continue;
-    *end = rows_begin_ + static_cast<size_t>(std::find(first, wanted.end(), 0) - first);
+    if (first == known_end) continue;
+    *end = rows_begin_ + static_cast<size_t>(std::find(first, known_end, 0) - first);
     return absl::OkStatus();
   }
   *end = rows_end_;

@@ -63,11 +63,26 @@ class PageReader {
   absl::Status Parse(std::string_view page);
   absl::Status ParseColumns(std::string_view bytes);
   absl::Status ParseStreams(std::string_view bytes);
+  // Sets *row to the first one from `from` on whose key is not less than `key`, or to the count of rows.  False: damage.
+  bool FindKey(size_t from, std::string_view key, size_t* row);
+  // As FindKey, in the window.  False: it is not there.
+  bool FindInWindow(size_t from, std::string_view key, size_t* row) const;
   absl::StatusOr<PageShape*> Shape();
   absl::StatusOr<codec::ValueColumn*> Values(size_t stream);
 
   PageParts parts_;
   codec::TextColumn keys_;
+  // The rows before found_end_row_ lie before found_end_; empty: it is not known of any.
+  std::string found_end_;
+  size_t found_end_row_ = 0;
+  // Every kKeysAtOnce-th key; empty: few were searched for.
+  std::vector<std::string> some_keys_;
+  int finds_ = 0;
+  // Keys of rows from window_begin_ on, decoded together while ranges come that are near each other.
+  std::vector<std::string_view> window_;
+  size_t window_begin_ = 0;
+  codec::ByteArena window_bytes_;
+  int near_finds_ = 0;  // so many ranges began near the end of the one before
   std::string_view shape_bytes_, times_bytes_;
   std::vector<std::string_view> columns_;
   std::vector<int64_t> cells_of_;
@@ -90,6 +105,8 @@ class PageCursor {
   PageCursor(const PageCursor&) = delete;
   PageCursor& operator=(const PageCursor&) = delete;
 
+  // Goes to other rows of the page.
+  void Restart(RowRange rows);
   // Fills row_key, cells and numbers for the next row that has any.  Returns false at the end.  The views
   // hold until the next call.
   absl::StatusOr<bool> Next(RowPiece* piece);
@@ -130,7 +147,9 @@ class PageCursor {
     std::vector<double> doubles;
   };
 
-  absl::Status Start();
+  // What holds for all rows of the page.
+  absl::Status Choose();
+  absl::Status FindRows();
   void ChooseColumns();
   absl::Status ChooseNumbers();
   absl::Status DecodeRows();
@@ -154,7 +173,7 @@ class PageCursor {
   void FillPiece(std::string_view key, absl::Span<const Group> groups, size_t shift, RowPiece* piece) const;
 
   PageReader* reader_;
-  const RowRange rows_;
+  RowRange rows_;
   const ReadHints hints_;
   const bool reverse_;
 
@@ -179,7 +198,8 @@ class PageCursor {
   static std::unique_ptr<Scratch>& SpareOfThread();
 
   std::unique_ptr<Scratch> scratch_;
-  bool started_ = false;
+  bool has_chosen_ = false, are_rows_found_ = false;
+  bool wants_none_ = false;  // the page has nothing that the hints ask for
   bool takes_all_times_ = false;
   size_t rows_begin_ = 0, rows_end_ = 0;  // rows that are not decoded yet
   size_t asked_begin_ = 0;                // the first row that hints_.wants_row was asked for at last

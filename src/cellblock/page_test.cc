@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <random>
 
 #include "base/random.h"
 #include "base/varint.h"
@@ -304,6 +306,57 @@ TEST(Page, GivesWhatIsAskedForAndNoMore) {
         // In reverse it is advice that nobody takes.
         if (reverse) std::erase_if(got, [&](const Row& row) { return !hints.wants_row(row.key); });
         ASSERT_EQ(got, selected) << "kind " << static_cast<int>(kind);
+      }
+    }
+  }
+}
+
+// The rows of many ranges, one after the other, with one cursor: near each other and far, of rows that are there and rows between them.
+TEST(Page, GivesOneRangeAfterTheOther) {
+  SeededRandom random(9);
+  for (const Kind kind : kKinds) {
+    Rows rows = MakeRows(&random, kind, 900);
+    for (Row& row : rows) row.cells.resize(std::min<size_t>(row.cells.size(), 3));
+    PageWriter writer;
+    for (const Row& row : rows) ASSERT_EQ(writer.Add(row.key, Views(row.cells)), row.cells.size());
+    std::string page;
+    writer.Finish(&page);
+    const std::unique_ptr<PageReader> reader = Open(page);
+    for (const uint64_t step : {1, 3, 40, 200}) {
+      for (int round = 0; round < 12; ++round) {
+        ReadHints hints;
+        if (round % 3 == 1) hints.wants_row = [](std::string_view key) { return key.back() % 2 == 0; };
+        std::vector<RowRange> ranges;
+        for (size_t at = random.Uniform(step + 1); at < rows.size(); at += 1 + random.Uniform(step)) {
+          RowRange range = RowRange::Single(rows[at].key);
+          if (random.Uniform(3) == 0) range.start += '\0';
+          if (random.Uniform(3) == 0) at = std::min(at + random.Uniform(step), rows.size() - 1);
+          range.end = rows[at].key + (random.Uniform(2) == 0 ? "" : "\1");
+          if (!range.IsEmpty()) ranges.push_back(range);
+          if (random.Uniform(100) == 0) ranges.push_back({rows[at].key + "\2", rows[at].key + "\3"});
+        }
+        if (round % 4 == 3) std::shuffle(ranges.begin(), ranges.end(), std::mt19937(round));
+        std::optional<PageCursor> cursor;
+        for (const RowRange& range : ranges) {
+          if (cursor.has_value()) {
+            cursor->Restart(range);
+          } else {
+            cursor.emplace(reader.get(), range, hints, /*reverse=*/false);
+          }
+          std::vector<std::string> got, expected;
+          RowPiece piece;
+          const bool is_whole = random.Uniform(8) != 0;  // or it is left before its end
+          for (absl::StatusOr<bool> more = cursor->Next(&piece); more.ok() && *more; more = cursor->Next(&piece)) {
+            got.emplace_back(piece.row_key);
+            if (!is_whole) break;
+          }
+          for (auto row = std::ranges::lower_bound(rows, range.start, {}, &Row::key);
+               row != rows.end() && range.Contains(row->key); ++row) {
+            if (!hints.wants_row || hints.wants_row(row->key)) expected.push_back(row->key);
+          }
+          if (!is_whole && expected.size() > 1) expected.resize(1);
+          ASSERT_EQ(got, expected) << "kind " << static_cast<int>(kind) << ", steps of " << step;
+        }
       }
     }
   }

@@ -14,6 +14,9 @@ namespace {
 constexpr int kFragmentsExpected = 64;
 constexpr int kFragmentsMax = kFragmentsApartMax;
 
+// So many steps take less than one search.
+constexpr int kStepsToStartMax = 16;
+
 }  // namespace
 
 HeadCursor::HeadCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head, const rocksdb::Snapshot* snapshot,
@@ -40,7 +43,10 @@ absl::Status HeadCursor::Start(const RowRange& rows) {
   const FragmentsApart apart;
   lookup_.Clear();
   range_start_ = StartOfRange(table_, rows);
+  // Where the cursor is, all before the end of the last range is behind it.
+  const bool is_behind = !options_.reverse && !range_end_.empty() && range_end_ <= range_start_;
   range_end_ = EndOfRange(table_, rows);
+  if (is_behind && StepsToStart()) return FindWanted();
   if (options_.reverse) {
     iterator_->SeekForPrev(range_end_);
     if (iterator_->Valid() && iterator_->key() == rocksdb::Slice(range_end_)) iterator_->Prev();
@@ -48,6 +54,14 @@ absl::Status HeadCursor::Start(const RowRange& rows) {
     iterator_->Seek(range_start_);
   }
   return FindWanted();
+}
+
+bool HeadCursor::StepsToStart() {
+  for (int steps = 0; steps < kStepsToStartMax; ++steps) {
+    if (!iterator_->Valid() || iterator_->key().compare(range_start_) >= 0) return true;
+    iterator_->Next();
+  }
+  return false;
 }
 
 absl::Status HeadCursor::Next() {

@@ -46,7 +46,8 @@ class HeadCursor {
   HeadCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* head, const rocksdb::Snapshot* snapshot,
              TableId table, Options options);
 
-  // Goes to the first entry of the range.  DATA_LOSS, errors of the disk.
+  // Goes to the first entry of the range.  It is cheap if the entry is near the one where the cursor is.
+  // DATA_LOSS, errors of the disk.
   absl::Status Start(const RowRange& rows);
   absl::Status Next();
 
@@ -62,6 +63,8 @@ class HeadCursor {
   absl::Status FindWanted();
   void Step() { options_.reverse ? iterator_->Prev() : iterator_->Next(); }
   void StepOverExpiring();
+  // Steps to the first entry from range_start_ on.  False: it is not near.
+  bool StepsToStart();
 
   rocksdb::DB* const db_;
   rocksdb::ColumnFamilyHandle* const head_;

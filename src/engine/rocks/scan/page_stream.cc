@@ -14,6 +14,7 @@ PageStream::~PageStream() { Leave(); }
 // Gives the page back.
 void PageStream::Leave() {
   cursor_.reset();
+  is_page_done_ = true;
   if (page_ != nullptr) store_->page_cache()->Give(std::move(page_));
   page_ = nullptr;
 }
@@ -26,7 +27,8 @@ absl::Status PageStream::Start(RowRange rows) {
   // The next of many rows is often in the same page.
   if (page_ != nullptr && !options_.reverse && rows_.start > entry_->header.first_row_key &&
       rows_.start <= entry_->header.last_row_key) {
-    cursor_.emplace(page_->reader.get(), rows_, *hints_, /*reverse=*/false);
+    cursor_->Restart(rows_);
+    is_page_done_ = false;
     return absl::OkStatus();
   }
   Leave();
@@ -55,14 +57,14 @@ absl::StatusOr<bool> PageStream::Next() {
       absl::StatusOr<bool> more = NextOfSplit();
       if (!more.ok() || *more) return more;
     }
-    if (cursor_.has_value()) {
+    if (!is_page_done_) {
       absl::StatusOr<bool> more = cursor_->Next(&piece_);
       if (!more.ok()) return more;
       if (*more) {
         RememberLastColumn();
         return true;
       }
-      cursor_.reset();
+      is_page_done_ = true;
     }
     if (split_follows_) {
       if (absl::Status status = StartSplit(); !status.ok()) return status;
@@ -149,6 +151,7 @@ absl::StatusOr<bool> PageStream::OpenEntry(RowRange rows) {
   if (options_.cost != nullptr) ++options_.cost->pages;
   page_ = *std::move(page);
   cursor_.emplace(page_->reader.get(), std::move(rows), *hints_, options_.reverse);
+  is_page_done_ = false;
   return true;
 }
 

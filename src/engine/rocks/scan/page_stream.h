@@ -76,7 +76,8 @@ class PageStream {
   DirectoryEntryRef entry_;     // the entry of page_
   DirectoryEntryRef neighbor_;  // the entry of the page that comes next
   std::unique_ptr<OpenPage> page_;
-  std::optional<PageCursor> cursor_;
+  std::optional<PageCursor> cursor_;  // of page_
+  bool is_page_done_ = true;          // cursor_ has no more rows
   RowPiece piece_;
 
   // In reverse: the first row of page_ began in an earlier page, so that row is read forward.
