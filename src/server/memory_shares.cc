@@ -20,7 +20,7 @@ constexpr absl::Duration kLook = absl::Milliseconds(20);
 // Parts of the memory, one part in this many: for opened pages that nobody holds, which the engine keeps
 // beside the rest; for requests that come in between two looks; and the least and the most that the cache
 // has.
-constexpr int64_t kOpenedPagesShare = 16;
+constexpr int64_t kOpenedPagesShare = 8;
 constexpr int64_t kMarginShare = 16;
 constexpr int64_t kCacheShareMin = 16;
 constexpr int64_t kCacheShareMax = 2;

@@ -56,7 +56,7 @@ absl::Status TellProgress(const Snapshots::RestoreOptions& options, double done)
 constexpr uint64_t kCopyMemoryBytes = uint64_t{32} << 20;
 
 // The part of the memory for opened pages that nobody holds.
-constexpr uint64_t kPageCacheShare = 16;
+constexpr uint64_t kPageCacheShare = 8;
 // The part of the memory for known entries of the directory of pages: some hundred bytes a page.
 constexpr uint64_t kDirectoryCacheShare = 128;
 // The part of the memory for opened pages that reads hold: half of the blocks' memory; blocks make room for
