@@ -215,9 +215,8 @@ absl::StatusOr<std::vector<RowRange>> RangesOf(const std::vector<std::string>& t
 
 }  // namespace
 
-absl::StatusOr<std::vector<RowRange>> PlanOpenRows(const KnownSeries& open, const KeyCodec& codec,
-                                                   const Query& query, const Selection& selection,
-                                                   TableAccess* tables) {
+absl::StatusOr<OpenRows> PlanOpenRows(const KnownSeries& open, const KeyCodec& codec, const Query& query,
+                                      const Selection& selection, TableAccess* tables) {
   const Beginnings beginnings = BeginningsOf(open, selection);
   if (query.index != nullptr && !beginnings.are_whole) {
     std::vector<std::string> fields = FieldsAskedFor(codec.schema(), query);
@@ -234,7 +233,11 @@ absl::StatusOr<std::vector<RowRange>> PlanOpenRows(const KnownSeries& open, cons
       const absl::StatusOr<std::optional<std::vector<std::string>>> entities =
           ChooseEntities(open, query, times, std::move(fields), tables);
       if (!entities.ok()) return entities.status();
-      if (entities->has_value()) return RangesOf(**entities, codec, selection);
+      if (entities->has_value()) {
+        absl::StatusOr<std::vector<RowRange>> ranges = RangesOf(**entities, codec, selection);
+        if (!ranges.ok()) return ranges.status();
+        return OpenRows{*std::move(ranges), static_cast<int64_t>((*entities)->size())};
+      }
     }
   }
   std::vector<RowRange> ranges;
@@ -262,7 +265,7 @@ absl::StatusOr<std::vector<RowRange>> PlanOpenRows(const KnownSeries& open, cons
     }
     if (!status.ok()) return status;
   }
-  return NormalizeRanges(std::move(ranges));
+  return OpenRows{NormalizeRanges(std::move(ranges))};
 }
 
 }  // namespace sonde::series

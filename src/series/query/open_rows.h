@@ -20,11 +20,16 @@
 
 namespace sonde::series {
 
-// In normal form.  `codec`: of open.schema.  `selection`: what the query's conditions say of each label, and the times of the points.
+struct OpenRows {
+  std::vector<RowRange> ranges;  // in normal form
+  // How many entities the index gave; nothing: the ranges are those of the query's conditions.
+  std::optional<int64_t> indexed_entities = {};
+};
+
+// `codec`: of open.schema.  `selection`: what the query's conditions say of each label, and the times of the points.
 // Errors: those of PlanScan; with query.index, those of the tables and of query.interrupted.
-absl::StatusOr<std::vector<RowRange>> PlanOpenRows(const KnownSeries& open, const KeyCodec& codec,
-                                                   const Query& query, const Selection& selection,
-                                                   TableAccess* tables);
+absl::StatusOr<OpenRows> PlanOpenRows(const KnownSeries& open, const KeyCodec& codec, const Query& query,
+                                      const Selection& selection, TableAccess* tables);
 
 // The texts of the entities of a series that the index gives for the query's conditions, sorted.  Nothing: the index does not have all of
 // the series, or so much of the series is meant that to read all rows as they lie is quicker.  `series`: open, or an IndexedView; the tags

@@ -118,6 +118,7 @@ absl::StatusOr<std::unique_ptr<SeriesScan>> SeriesScan::Plan(const SeriesSchema&
   if (!indexed.ok()) return indexed.status();
   if (indexed->has_value()) {
     scan->stats_.indexed_entities = (*indexed)->entities;
+    scan->are_rows_chosen_ = true;
     ranges = std::move((*indexed)->plan);
   }
   scan->stats_.ranges = std::move(ranges->ranges);
@@ -147,10 +148,11 @@ void SeriesScan::TakeStreams(ScanPlan plan) {
 }
 
 absl::Status SeriesScan::PlanOpen() {
-  absl::StatusOr<std::vector<RowRange>> ranges =
-      PlanOpenRows(*open_, codec_, plan_.query, selection_, tables_);
-  if (!ranges.ok()) return ranges.status();
-  stats_.ranges = *std::move(ranges);
+  absl::StatusOr<OpenRows> rows = PlanOpenRows(*open_, codec_, plan_.query, selection_, tables_);
+  if (!rows.ok()) return rows.status();
+  stats_.ranges = std::move(rows->ranges);
+  stats_.indexed_entities = rows->indexed_entities;
+  are_rows_chosen_ = rows->indexed_entities.has_value();
   if (!stats_.ranges.empty()) streams_ = {stats_.ranges};
   // All rows of one series are far from all rows of the table; which labels come first is nobody's choice.
   stats_.is_full_scan = false;
@@ -181,6 +183,7 @@ bool SeriesScan::AreAskedFor(const std::vector<std::string>& labels) const {
 }
 
 bool SeriesScan::PassesOverRows() const {
+  if (are_rows_chosen_) return false;
   return selection_.from_micros > kTimeBeginMicros || selection_.to_micros < kTimeEndMicros ||
          !plan_.query.conditions.empty() ||
          std::any_of(
@@ -522,6 +525,7 @@ bool SeriesScan::CanDivide() const {
 std::unique_ptr<SeriesScan> SeriesScan::Fork(const rows::Interrupted& interrupted) const {
   std::unique_ptr<SeriesScan> fork(new SeriesScan(schema(), open_, plan_, selection_, tables_, interrupted));
   fork->may_be_missing_ = may_be_missing_;
+  fork->are_rows_chosen_ = are_rows_chosen_;
   return fork;
 }
 

@@ -131,7 +131,7 @@ class SeriesScan {
   // Whether the row of row->key is.
   absl::StatusOr<bool> IsAskedFor(KeyOfRow* row) const;
   bool AreAskedFor(const std::vector<std::string>& labels) const;
-  // Whether rows of the ranges may not be asked for.
+  // Whether many rows of the ranges may not be asked for.
   bool PassesOverRows() const;
   // Makes batch_ have these tags only; they must stay until it is given.
   void BeginBatch(const std::vector<std::string>& tags);
@@ -159,6 +159,7 @@ class SeriesScan {
   const TagConditions& conditions_;
   TableAccess* tables_;
   bool may_be_missing_ = false;
+  bool are_rows_chosen_ = false;                     // the ranges are those of entities that the index gave
   std::map<std::string, int64_t> kept_from_micros_;  // by family; none: the table has what is asked for
   int64_t all_kept_from_micros_ = 0;                 // the least of these
   std::vector<size_t> fields_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/bytes.h"
 #include "model/row_range.h"
 #include "series/query/query_header.h"
 #include "series/query/query_plan.h"
