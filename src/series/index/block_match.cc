@@ -12,6 +12,8 @@ namespace {
 using promql::Matcher;
 using promql::MatchKind;
 
+constexpr size_t kEntitiesAtOnce = 64;
+
 bool IsLiteral(std::string_view pattern) {
   return pattern.find_first_of("\\.+*?()[]{}^$|") == std::string_view::npos;
 }
@@ -83,15 +85,17 @@ class CodeSet {
 
 PositionSet MatchOne(const EntityBlock& block, const Matcher& matcher) {
   const LabelColumn* const column = block.Find(matcher.name());
-  PositionSet positions;
   if (column == nullptr) {
-    if (!matcher.Matches("")) return positions;
-    for (size_t position = block.base(); position < block.end(); ++position) positions.Add(position);
-    return positions;
+    return matcher.Matches("") ? PositionSet::Between(block.base(), block.end()) : PositionSet();
   }
   const CodeSet codes(*column, matcher);
-  for (size_t i = 0; i < block.count(); ++i) {
-    if (codes.Has(column->codes()[i])) positions.Add(block.base() + i);
+  const std::vector<uint16_t>& of_entities = column->codes();
+  PositionSet positions;
+  for (size_t begin = 0; begin < block.count(); begin += kEntitiesAtOnce) {
+    const size_t count = std::min(kEntitiesAtOnce, block.count() - begin);
+    uint64_t bits = 0;
+    for (size_t i = 0; i < count; ++i) bits |= uint64_t{codes.Has(of_entities[begin + i])} << i;
+    positions.AddBits(block.base() + begin, bits);
   }
   return positions;
 }
@@ -125,8 +129,7 @@ PositionSet MatchBlock(const EntityBlock& block, const std::vector<Matcher>& mat
   }
   std::stable_sort(order.begin(), order.end(),
                    [](const Matcher* a, const Matcher* b) { return CostOf(*a) < CostOf(*b); });
-  PositionSet positions;
-  for (size_t position = block.base(); position < block.end(); ++position) positions.Add(position);
+  PositionSet positions = PositionSet::Between(block.base(), block.end());
   for (const Matcher* matcher : order) {
     if (positions.IsEmpty()) break;
     positions.And(MatchOne(block, *matcher));

@@ -42,11 +42,10 @@ bool ReadDistances(std::string_view in, uint64_t count, PositionSet* positions) 
 bool ReadWords(std::string_view in, uint64_t count, PositionSet* positions) {
   if (count > kPositionWordsMax || in.size() != count * sizeof(uint64_t)) return false;
   for (size_t word = 0; word < count; ++word) {
-    for (uint64_t bits = ReadFixed64(in.substr(word * sizeof(uint64_t))); bits != 0; bits &= bits - 1) {
-      const size_t position = word * kPositionsWordBits + static_cast<size_t>(std::countr_zero(bits));
-      if (position >= kBlockEntitiesMax) return false;
-      positions->Add(position);
-    }
+    const uint64_t bits = ReadFixed64(in.substr(word * sizeof(uint64_t)));
+    const size_t first = word * kPositionsWordBits;
+    if (bits != 0 && first + static_cast<size_t>(std::bit_width(bits)) > kBlockEntitiesMax) return false;
+    positions->AddBits(first, bits);
   }
   return true;
 }
@@ -57,6 +56,14 @@ PositionSet PositionSet::Below(size_t count) {
   PositionSet set;
   set.words_.assign((count + kWordBits - 1) / kWordBits, ~uint64_t{0});
   if (count % kWordBits != 0) set.words_.back() >>= kWordBits - count % kWordBits;
+  return set;
+}
+
+PositionSet PositionSet::Between(size_t begin, size_t end) {
+  PositionSet set = Below(end);
+  const size_t word = std::min(begin / kWordBits, set.words_.size());
+  std::fill_n(set.words_.begin(), word, uint64_t{0});
+  if (word < set.words_.size()) set.words_[word] &= ~uint64_t{0} << begin % kWordBits;
   return set;
 }
 

@@ -28,11 +28,23 @@ class PositionSet {
   PositionSet() = default;
   // The positions below `count`.
   static PositionSet Below(size_t count);
+  // The positions [begin, end).
+  static PositionSet Between(size_t begin, size_t end);
 
   void Add(size_t position) {
     const size_t word = position / kWordBits;
     if (word >= words_.size()) words_.resize(word + 1);
     words_[word] |= uint64_t{1} << position % kWordBits;
+  }
+  // Adds `position` + i for each bit i of `bits`.
+  void AddBits(size_t position, uint64_t bits) {
+    if (bits == 0) return;
+    const size_t word = position / kWordBits, shift = position % kWordBits;
+    const uint64_t above = shift == 0 ? 0 : bits >> (kWordBits - shift);
+    const size_t end = word + (above == 0 ? 1 : 2);
+    if (end > words_.size()) words_.resize(end);
+    words_[word] |= bits << shift;
+    if (above != 0) words_[word + 1] |= above;
   }
   bool Contains(size_t position) const {
     const size_t word = position / kWordBits;

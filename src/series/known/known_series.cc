@@ -23,21 +23,37 @@ std::optional<int> HexDigit(char c) {
   return std::nullopt;
 }
 
-absl::StatusOr<std::string> Unescaped(std::string_view text) {
-  std::string plain;
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      plain += text[at];
-      continue;
-    }
-    const auto high = at + 2 < text.size() ? HexDigit(text[at + 1]) : std::nullopt;
-    const auto low = at + 2 < text.size() ? HexDigit(text[at + 2]) : std::nullopt;
+// Sets *plain.
+absl::Status Unescape(std::string_view text, std::string* plain) {
+  plain->clear();
+  for (size_t at = 0; at < text.size();) {
+    const size_t escape = std::min(text.find('%', at), text.size());
+    plain->append(text.substr(at, escape - at));
+    if (escape == text.size()) break;
+    const auto high = escape + 2 < text.size() ? HexDigit(text[escape + 1]) : std::nullopt;
+    const auto low = escape + 2 < text.size() ? HexDigit(text[escape + 2]) : std::nullopt;
     if (!high || !low)
       return absl::DataLossError(fmt::format("'{}' has a % without two digits", Printable(text)));
-    plain += static_cast<char>(*high * 16 + *low);
-    at += 2;
+    *plain += static_cast<char>(*high * 16 + *low);
+    at = escape + 3;
   }
-  return plain;
+  return absl::OkStatus();
+}
+
+// Calls `take` with each label as the text has it, escaped, in its order, until it returns an error.
+template <typename Take>
+absl::Status ForEachLabel(std::string_view text, Take take) {
+  if (text == kNoLabelsText) return absl::OkStatus();
+  while (!text.empty()) {
+    const size_t equals = text.find('=');
+    const size_t end = std::min(text.find(',', std::min(equals, text.size())), text.size());
+    if (equals == std::string_view::npos)
+      return absl::DataLossError(fmt::format("'{}' is no label", Printable(text)));
+    absl::Status status = take(text.substr(0, equals), text.substr(equals + 1, end - equals - 1));
+    if (!status.ok()) return status;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return absl::OkStatus();
 }
 
 std::optional<FieldType> TypeOfName(std::string_view name) {
@@ -159,38 +175,28 @@ bool AppendLabelsText(const KnownSeries& series,
 absl::Status ParseLabelPairs(std::string_view text,
                              std::vector<std::pair<std::string, std::string>>* labels) {
   labels->clear();
-  if (text == kNoLabelsText) return absl::OkStatus();
-  while (!text.empty()) {
-    const size_t equals = text.find('=');
-    const size_t end = std::min(text.find(',', std::min(equals, text.size())), text.size());
-    if (equals == std::string_view::npos)
-      return absl::DataLossError(fmt::format("'{}' is no label", Printable(text)));
-    absl::StatusOr<std::string> name = Unescaped(text.substr(0, equals));
-    absl::StatusOr<std::string> value = Unescaped(text.substr(equals + 1, end - equals - 1));
-    if (!name.ok()) return name.status();
-    if (!value.ok()) return value.status();
-    labels->emplace_back(*std::move(name), *std::move(value));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return absl::OkStatus();
+  return ForEachLabel(text, [labels](std::string_view name, std::string_view value) {
+    auto& [plain_name, plain_value] = labels->emplace_back();
+    absl::Status status = Unescape(name, &plain_name);
+    return status.ok() ? Unescape(value, &plain_value) : status;
+  });
 }
 
 absl::Status ParseLabelsText(const KnownSeries& series, std::string_view text,
                              std::vector<std::string>* values) {
   values->resize(series.labels.size());
   for (std::string& value : *values) value.clear();
-  std::vector<std::pair<std::string, std::string>> labels;
-  if (absl::Status status = ParseLabelPairs(text, &labels); !status.ok()) return status;
   size_t at = 0;
-  for (auto& [name, value] : labels) {
-    while (at < series.labels.size() && series.labels[at] != name) ++at;
+  std::string plain_name;
+  return ForEachLabel(text, [&](std::string_view name, std::string_view value) {
+    if (absl::Status status = Unescape(name, &plain_name); !status.ok()) return status;
+    while (at < series.labels.size() && series.labels[at] != plain_name) ++at;
     if (at == series.labels.size()) {
       return absl::DataLossError(fmt::format("'{}' is no label of series '{}', or not in its order",
-                                             Printable(name), Printable(series.schema.name)));
+                                             Printable(plain_name), Printable(series.schema.name)));
     }
-    (*values)[at++] = std::move(value);
-  }
-  return absl::OkStatus();
+    return Unescape(value, &(*values)[at++]);
+  });
 }
 
 }  // namespace sonde::series
