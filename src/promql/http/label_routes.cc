@@ -1,7 +1,7 @@
 // Series, names of labels and their values.
 //
-// Series have points in the time.  Names and values are those of such series, but for what their index tells, which goes by days, and for
-// what the known series themselves tell: names of labels and of metrics without conditions on other labels.  These have the names of series whose points are
+// Series have points in the time, and names and values are those of such series; but what their index tells goes by days, and
+// what the known series themselves tell is of all time: names of labels and of metrics without conditions on other labels.  These have the names of series whose points are
 // all forgotten, too, as Prometheus' have those of its blocks.
 #include <algorithm>
 #include <functional>

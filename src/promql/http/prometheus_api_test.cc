@@ -185,8 +185,11 @@ TEST_F(PrometheusApiTest, ListsSeriesLabelsAndValues) {
   Write("up,instance=a,job=x", {{1'000, 1}});
   Write("up,instance=b,job=y", {{5'000, 1}});
   ASSERT_EQ(fixture_.Call("POST", "/write?precision=s", "cpu,host=h user=1,note=\"n\" 1000\n").code, 204);
-  EXPECT_EQ(DataOf(Post("series", "match%5B%5D=up&match%5B%5D=cpu_user&start=0&end=2000")),
+  EXPECT_EQ(DataOf(Post("series", "match%5B%5D=up{job=\"x\"}&match%5B%5D=cpu_user&start=0&end=2000")),
             R"([{"__name__":"cpu_user","host":"h"},{"__name__":"up","instance":"a","job":"x"}])");
+  // By days: both have samples on this one.
+  EXPECT_EQ(json::parse(DataOf(Post("series", "match%5B%5D=up&start=0&end=2000"))).size(), 2);
+  EXPECT_EQ(DataOf(Post("series", "match%5B%5D=up&start=86400&end=90000")), "[]");
   EXPECT_EQ(DataOf(fixture_.Call("GET", "/prometheus/api/v1/series?match[]={job=\"y\"}")),
             R"([{"__name__":"up","instance":"b","job":"y"}])");
   EXPECT_EQ(ErrorOf(Post("series", "")), "400 bad_data: no match[] parameter provided");
@@ -202,7 +205,7 @@ TEST_F(PrometheusApiTest, ListsSeriesLabelsAndValues) {
   EXPECT_EQ(DataOf(Get("label/__name__/values?match[]={job=\"x\"}")), R"(["up"])");
   EXPECT_EQ(DataOf(Get("label/instance/values")), R"(["a","b"])");
   EXPECT_EQ(DataOf(Get("label/instance/values?match[]=up{job=\"y\"}")), R"(["b"])");
-  // By days: both have samples on this one.
+  // These, too.
   EXPECT_EQ(DataOf(Get("label/instance/values?start=0&end=2000")), R"(["a","b"])");
   EXPECT_EQ(DataOf(Get("label/instance/values?start=86400&end=90000")), "[]");
   EXPECT_EQ(DataOf(Get("labels?match[]=up&start=86400&end=90000")), "[]");

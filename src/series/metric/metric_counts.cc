@@ -2,37 +2,16 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "promql/evaluate/labels.h"
-#include "series/index/entity_index.h"
 #include "series/metric/metric_batch.h"
+#include "series/metric/metric_index.h"
 #include "series/metric/metric_reader.h"
 #include "series/metric/metric_scan.h"
 
 namespace sonde::series {
 namespace {
-
-// What the index has of the metrics of a scan; nothing: it has not all of the series.
-absl::StatusOr<std::optional<EntityAnswer>> AskIndex(const MetricScan& scan, const MetricRead& read,
-                                                     TableAccess* tables) {
-  if (read.index == nullptr || !scan.series.is_open()) return std::nullopt;
-  EntityQuestion question;
-  for (const promql::Matcher& matcher : read.matchers) {
-    if (matcher.name() != kNameLabel) question.matchers.push_back(matcher);
-  }
-  question.from_micros = scan.query.selection.from_micros;
-  question.to_micros = scan.query.selection.to_micros;
-  for (const size_t field : scan.query.fields)
-    question.fields.push_back(scan.series.schema.fields[field].name);
-  question.interrupted = read.interrupted;
-  absl::StatusOr<std::optional<EntityAnswer>> answer = read.index->Select(scan.series, question, tables);
-  // Who may read the series need not be one who may read its index.
-  if (absl::IsPermissionDenied(answer.status())) return std::nullopt;
-  if (answer.ok() && answer->has_value() && (*answer)->has_deleted) return std::nullopt;
-  return answer;
-}
 
 bool IsWanted(const TakeCounts& take, std::string_view label) { return !take.label || *take.label == label; }
 
@@ -41,8 +20,7 @@ absl::Status CountPart(const MetricScan& scan, const EntityAnswer::Part& part, c
   std::vector<uint32_t> metrics_of(block.count());  // by position
   uint64_t series = 0;
   for (size_t i = 0; i < scan.metrics.size(); ++i) {
-    PositionSet positions = part.of_fields[i];
-    if (scan.stale && scan.stale->first == i) positions.Or(part.of_fields.back());
+    const PositionSet positions = PositionsOf(scan, part, i);
     positions.ForEach([&](size_t position) { ++metrics_of[position - block.base()]; });
     const size_t count = positions.Count();
     series += count;
@@ -74,9 +52,7 @@ absl::Status CountMetrics(const std::vector<KnownSeriesRef>& known, const Metric
     bool is_counted = series->is_open();
     absl::Status status = ForEachMetricScan({series}, read.matchers, [&](MetricScan scan) -> absl::Status {
       if (!is_counted) return absl::OkStatus();
-      PrepareQuery(read, &scan.query);
-      if (scan.stale) scan.query.fields.push_back(scan.stale->second);
-      const absl::StatusOr<std::optional<EntityAnswer>> answer = AskIndex(scan, read, tables);
+      const absl::StatusOr<std::optional<EntityAnswer>> answer = AskIndex(&scan, read, tables);
       if (!answer.ok()) return answer.status();
       is_counted = answer->has_value();
       if (!is_counted) return absl::OkStatus();

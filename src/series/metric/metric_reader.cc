@@ -10,6 +10,7 @@
 #include "rows/value.h"
 #include "series/metric/found_samples.h"
 #include "series/metric/metric_batch.h"
+#include "series/metric/metric_index.h"
 #include "series/metric/metric_scan.h"
 #include "series/metric/sample_collector.h"
 #include "series/query/query.h"
@@ -99,16 +100,61 @@ absl::Status ForEachMetric(const std::vector<KnownSeriesRef>& known, const Metri
   });
 }
 
+namespace {
+
+// The labels of an entity with a metric.
+Labels LabelsOf(const MetricScan& scan, const EntityBlock& block, size_t position, size_t metric) {
+  Labels labels = {{kNameLabel, scan.metrics[metric]}};
+  block.ForEachLabel(position, [&](std::string_view name, std::string_view value) {
+    if (name != kNameLabel) labels.emplace_back(name, value);
+  });
+  std::sort(labels.begin(), labels.end());
+  return labels;
+}
+
+// Gives the labels of the metrics of one series to `take`, as its index has them.  False: it has not all; what was given may come again.
+absl::StatusOr<bool> ListFromIndex(const KnownSeriesRef& series, const MetricRead& read, TableAccess* tables,
+                                   const std::function<absl::Status(Labels labels)>& take) {
+  bool is_listed = series->is_open();
+  const absl::Status status =
+      ForEachMetricScan({series}, read.matchers, [&](MetricScan scan) -> absl::Status {
+        if (!is_listed) return absl::OkStatus();
+        const absl::StatusOr<std::optional<EntityAnswer>> answer = AskIndex(&scan, read, tables);
+        if (!answer.ok()) return answer.status();
+        is_listed = answer->has_value();
+        if (!is_listed) return absl::OkStatus();
+        absl::Status given;
+        for (const EntityAnswer::Part& part : (*answer)->parts) {
+          for (size_t metric = 0; metric < scan.metrics.size(); ++metric) {
+            PositionsOf(scan, part, metric).ForEach([&](size_t position) {
+              if (given.ok()) given = take(LabelsOf(scan, *part.block, position, metric));
+            });
+          }
+          if (!given.ok()) return given;
+        }
+        return absl::OkStatus();
+      });
+  if (!status.ok()) return status;
+  return is_listed;
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<Labels>> ListMetrics(const std::vector<KnownSeriesRef>& known,
                                                 const MetricRead& read, TableAccess* tables) {
   std::vector<Labels> all;
   rows::HeldMemory memory(read.hold);
-  const absl::Status status = ForEachMetric(known, read, tables, [&](Labels labels) -> absl::Status {
+  const auto take = [&](Labels labels) -> absl::Status {
     if (static_cast<int64_t>(all.size()) >= read.series_max) return TooManySeries(read.series_max);
     all.push_back(std::move(labels));
     return memory.Add(BytesOf(all.back()));
-  });
-  if (!status.ok()) return status;
+  };
+  for (const KnownSeriesRef& series : known) {
+    const absl::StatusOr<bool> is_listed = ListFromIndex(series, read, tables, take);
+    if (!is_listed.ok()) return is_listed.status();
+    if (*is_listed) continue;
+    if (absl::Status status = ForEachMetric({series}, read, tables, take); !status.ok()) return status;
+  }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;

@@ -30,8 +30,8 @@ struct MetricSamples {
 absl::StatusOr<MetricSamples> ReadMetrics(const std::vector<KnownSeriesRef>& known, const MetricRead& read,
                                           TableAccess* tables);
 
-// The labels of the series that have samples in the time, sorted, each once.  It counts points: it costs what they cost
-// to be read.
+// The labels of the series that have samples in the time, sorted, each once: from the index of an open series where it has all of it and
+// nothing was deleted (metric_index.h), else from their points, which costs what these cost to be read.
 absl::StatusOr<std::vector<promql::Labels>> ListMetrics(const std::vector<KnownSeriesRef>& known,
                                                         const MetricRead& read, TableAccess* tables);
 // Gives each of them to `take`, in any order, and keeps none; what two known series have alike comes twice.  An error of `take` ends it.
