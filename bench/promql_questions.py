@@ -30,7 +30,7 @@ class Kind:
 class Question:
     path: str
     has_names: bool = False
-    is_list: bool = False  # of values, and not of series
+    is_list: bool = False  # of values of a label, or of series without points
 
 
 def selector(metric, *conditions):
@@ -131,8 +131,8 @@ def make(kind, labels, hosts, hours, seed):
 
 def read(question, body):
     data = json.loads(body)["data"]
-    if question.is_list:
-        return {(value,): {} for value in data}
+    if question.is_list:  # of values, or of series
+        return {tuple(sorted(item.items())) if isinstance(item, dict) else (item,): {} for item in data}
     found = {}
     for series in data["result"]:
         points = series["values"] if "values" in series else [series["value"]]
@@ -156,7 +156,12 @@ def difference(wanted, found):
 
 def shown(question):
     """Its query as a cell of a table."""
-    words = urllib.parse.parse_qs(urllib.parse.urlsplit(question.path).query)
-    words_shown = words["query"][0] if "query" in words else f"values of hostname of {words['match[]'][0]}"
-    cell = words_shown.replace("|", "\\|")
+    url = urllib.parse.urlsplit(question.path)
+    words = urllib.parse.parse_qs(url.query)
+    if "query" in words:
+        text = words["query"][0]
+    else:
+        *_, label, last = url.path.split("/")
+        text = (f"values of {label} of " if last == "values" else "series of ") + words["match[]"][0]
+    cell = text.replace("|", "\\|")
     return f"`{cell[:197]}...`" if len(cell) > 200 else f"`{cell}`"

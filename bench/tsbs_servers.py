@@ -26,6 +26,12 @@ def request(url, data=None, method=None):
         return response.read()
 
 
+def merge_victoria_metrics(endpoint):
+    """What it has comes to be at rest."""
+    request(f"http://{endpoint}/internal/force_flush")
+    request(f"http://{endpoint}/internal/force_merge")
+
+
 class Run:
     def __init__(self, arguments, scratch):
         self.arguments = arguments
@@ -56,19 +62,21 @@ class Run:
             if declaration:
                 request(f"http://{server.http_endpoint}/api/v1/series/cpu", declaration.encode(), "PUT")
             self.post_lines(server.http_endpoint)
-        run_json([self.arguments.sonde, "compact", "--data-dir", data, "--json"], self.clock)
-        self.sizes[f"sonde, {name}"] = directory_bytes(data)
+        self.compact(name, data)
         return data
 
-    def start_victoria_metrics(self):
+    def compact(self, name, data):
+        run_json([self.arguments.sonde, "compact", "--data-dir", data, "--json"], self.clock)
+        self.sizes[f"sonde, {name}"] = directory_bytes(data)
+
+    def start_victoria_metrics(self, name="victoria-metrics"):
         program = install("victoria-metrics")
-        self.clock.tell("victoria-metrics: load")
-        data = self.scratch / "victoria-metrics"
+        self.clock.tell(f"{name}: load")
+        data = self.scratch / name
         endpoint = f"127.0.0.1:{free_port()}"
         return Server([program, f"-storageDataPath={data}", "-retentionPeriod=100y", f"-httpListenAddr={endpoint}",
-                       "-search.maxPointsPerTimeseries=100000"], f"{data}.log"), endpoint, data
+                       "-search.maxPointsPerTimeseries=100000", "-search.maxUniqueTimeseries=10000000"], f"{data}.log"), endpoint, data
 
     def load_victoria_metrics(self, endpoint):
         self.post_lines(endpoint)
-        request(f"http://{endpoint}/internal/force_flush")
-        request(f"http://{endpoint}/internal/force_merge")
+        merge_victoria_metrics(endpoint)
