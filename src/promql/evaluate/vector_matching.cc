@@ -27,6 +27,8 @@ VectorMatching::VectorMatching(const Expression& node, Matrix left, Matrix right
       is_swapped_(matching_.card == MatchingCard::kOneToMany),
       many_(is_swapped_ ? std::move(right) : std::move(left)),
       one_(is_swapped_ ? std::move(left) : std::move(right)) {
+  many_outputs_.resize(many_.size());
+  one_outputs_.resize(one_.size());
   many_signatures_ = Signatures(many_);
   one_signatures_ = Signatures(one_);
 }
@@ -57,12 +59,12 @@ absl::Status VectorMatching::MatchSets(size_t step) {
     const bool is_right = one_row_[signature] != 0;
     const bool is_kept = node_.op == TokenKind::kOr || is_right == (node_.op == TokenKind::kAnd);
     if (!is_kept) continue;
-    if (absl::Status status = CopyRow(many_[i], step); !status.ok()) return status;
+    if (absl::Status status = CopyRow(many_[i], step, &many_outputs_[i]); !status.ok()) return status;
   }
   if (node_.op != TokenKind::kOr) return absl::OkStatus();
   for (size_t i = 0; i < one_.size(); ++i) {
     if (!one_[i].present[step] || is_left[one_signatures_[i]]) continue;
-    if (absl::Status status = CopyRow(one_[i], step); !status.ok()) return status;
+    if (absl::Status status = CopyRow(one_[i], step, &one_outputs_[i]); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -126,8 +128,9 @@ absl::Status VectorMatching::AddOutput(size_t row, double value, size_t step) {
   return absl::OkStatus();
 }
 
-absl::Status VectorMatching::CopyRow(const Row& row, size_t step) {
-  return AddOutput(OutputRow(row.labels), row.values[step], step);
+absl::Status VectorMatching::CopyRow(const Row& row, size_t step, std::optional<size_t>* output) {
+  if (!output->has_value()) *output = OutputRow(row.labels);
+  return AddOutput(**output, row.values[step], step);
 }
 
 size_t VectorMatching::OutputRow(const Labels& labels) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -32,7 +33,8 @@ class VectorMatching {
   absl::Status IndexOneSide(size_t step);
   absl::Status AddPair(size_t many, size_t one, size_t step);
   absl::Status AddOutput(size_t row, double value, size_t step);
-  absl::Status CopyRow(const Row& row, size_t step);
+  // `output`: the place of the row's copy in output_, once it has one.
+  absl::Status CopyRow(const Row& row, size_t step, std::optional<size_t>* output);
   size_t OutputRow(const Labels& labels);
   size_t PairRow(size_t many, size_t one);
   Labels PairLabels(const Labels& many, const Labels& one) const;
@@ -47,6 +49,8 @@ class VectorMatching {
   absl::flat_hash_map<Labels, size_t> signature_of_;
   std::vector<size_t> many_signatures_;
   std::vector<size_t> one_signatures_;
+  std::vector<std::optional<size_t>> many_outputs_;  // of rows that are copied, as CopyRow has it
+  std::vector<std::optional<size_t>> one_outputs_;
   // Of the step at hand, by signature.
   std::vector<size_t> one_row_;  // one past its index; 0: none
   std::vector<uint8_t> is_matched_;
