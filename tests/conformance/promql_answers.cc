@@ -5,13 +5,17 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "promql/evaluate/engine.h"
+#include "promql/evaluate/series_parts.h"
 #include "promql/syntax/parser.h"
 #include "promql/syntax/printer.h"
 #include "promql/syntax/words.h"
@@ -53,12 +57,38 @@ class MemorySource : public SampleSource {
 
   absl::StatusOr<std::vector<SampleSeries>> Select(const std::vector<Matcher>& matchers, int64_t start_millis,
                                                    int64_t end_millis) override {
+    return Find(
+        [&](const Labels& labels) {
+          return std::all_of(matchers.begin(), matchers.end(), [&](const Matcher& matcher) {
+            return matcher.Matches(LabelOf(labels, matcher.name()));
+          });
+        },
+        start_millis, end_millis);
+  }
+
+  // All series are read at once, so that leaves share their reads where they may.
+  std::optional<std::string> RowsOf(std::string_view /*metric*/) override { return "memory"; }
+  absl::Status ForEachOf(const std::vector<std::string>& metrics, const std::vector<Matcher>& matchers,
+                         int64_t start_millis, int64_t end_millis, const SeriesVisit& visit) override {
+    return VisitInParts(
+        Find(
+            [&](const Labels& labels) {
+              return std::find(metrics.begin(), metrics.end(), LabelOf(labels, kMetricLabel)) !=
+                         metrics.end() &&
+                     std::all_of(matchers.begin(), matchers.end(), [&](const Matcher& matcher) {
+                       return matcher.Matches(LabelOf(labels, matcher.name()));
+                     });
+            },
+            start_millis, end_millis),
+        visit);
+  }
+
+ private:
+  std::vector<SampleSeries> Find(const std::function<bool(const Labels& labels)>& is_wanted,
+                                 int64_t start_millis, int64_t end_millis) const {
     std::vector<SampleSeries> result;
     for (const SampleSeries& series : series_) {
-      const bool matches = std::all_of(matchers.begin(), matchers.end(), [&](const Matcher& matcher) {
-        return matcher.Matches(LabelOf(series.labels, matcher.name()));
-      });
-      if (!matches) continue;
+      if (!is_wanted(series.labels)) continue;
       SampleSeries& found = result.emplace_back();
       found.labels = series.labels;
       for (size_t i = 0; i < series.times.size(); ++i) {
@@ -70,7 +100,6 @@ class MemorySource : public SampleSource {
     return result;
   }
 
- private:
   std::vector<SampleSeries> series_;
 };
 

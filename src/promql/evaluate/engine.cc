@@ -73,8 +73,6 @@ absl::Status QueryContext::Hold(int64_t values) {
     return absl::ResourceExhaustedError(
         "query processing would load too many samples into memory in query execution");
   }
-  // A value, its time or presence, and room that a vector has grown to.
-  constexpr int64_t kValueBytes = 24;
   const int64_t more = held_ - stats_.samples_peak;
   if (more <= 0) return absl::OkStatus();
   stats_.samples_peak = held_;
@@ -97,6 +95,7 @@ absl::StatusOr<QueryAnswer> EvaluateQuery(Expression* query, const EvaluateSetti
   }
   QueryContext context(settings, source);
   Evaluator evaluator(&context, settings.start_millis, end, is_instant ? 1 : settings.step_millis);
+  evaluator.ShareLeaves(*query);
   QueryAnswer answer;
   const absl::Status status = EvaluateInto(*query, &evaluator, is_instant, &context.stats(), &answer);
   if (!status.ok()) return status;

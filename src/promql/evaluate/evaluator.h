@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +13,11 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "promql/evaluate/annotations.h"
+#include "promql/evaluate/leaf.h"
 #include "promql/evaluate/matrix.h"
 #include "promql/evaluate/samples.h"
 #include "promql/evaluate/settings.h"
+#include "promql/evaluate/shared_leaves.h"
 #include "promql/syntax/tree.h"
 
 namespace sonde::promql {
@@ -67,19 +70,11 @@ struct Window {
 
 class Evaluator {
  public:
-  // What came of some series.
-  struct SeriesRows {
-    Matrix rows;  // with all labels of their series
-    Annotations annotations;
-    int64_t samples_read = 0;
-    int64_t samples = 0;  // that steps or windows had
-  };
-  // Makes rows of a series; called by several threads at once.
-  using RowWork = std::function<absl::Status(SampleSeries* series, SeriesRows* made)>;
-
   // Steps of start + k * interval <= end.
   Evaluator(QueryContext* context, int64_t start_millis, int64_t end_millis, int64_t interval_millis);
 
+  // Lets leaves below `node`, which is to be evaluated, share their reads.
+  void ShareLeaves(const Expression& node);
   // Any expression but strings, ranges and subqueries.
   absl::StatusOr<Matrix> Evaluate(const Expression& node);
   // A range or a subquery: the samples that the windows of all steps can need, without stale markers.
@@ -95,15 +90,19 @@ class Evaluator {
   // Of a selector or subquery at `step`, before its range is taken away.
   int64_t ReferenceTime(const TimeShift& shift, size_t step) const;
 
-  // Makes rows of the series of a selector, sorted by their labels.
-  absl::StatusOr<Matrix> MakeRows(const std::vector<Matcher>& matchers, int64_t start_millis,
-                                  int64_t end_millis, const RowWork& work);
+  // Leaves (leaves.cc).
+  // Appends those that are evaluated at the steps of this.
+  void FindLeaves(const Expression& node, std::vector<const Expression*>* nodes) const;
+  // Makes rows of the series of a leaf, sorted by their labels.
+  absl::StatusOr<Matrix> MakeRows(const Leaf& leaf);
   // Of series that are there, in their order.
   absl::StatusOr<Matrix> MakeRows(std::vector<SampleSeries> all, const RowWork& work);
   SeriesVisit VisitFor(const RowWork& work, Matrix* rows);
+  void Take(SeriesRows made, Matrix* rows);
 
   // Selectors (selection.cc).
   absl::StatusOr<Matrix> Select(const Expression& node, bool gives_times);
+  Leaf LeafOfSelector(const Expression& node, bool gives_times) const;
   absl::StatusOr<std::vector<SampleSeries>> ReadSubquery(const Expression& node);
 
   // Operators (operators.cc).
@@ -122,7 +121,12 @@ class Evaluator {
   absl::StatusOr<Matrix> EvaluateCall(const Expression& node);
   struct RangeCall;
   absl::StatusOr<Matrix> CallOverRange(const Expression& node, size_t range_index);
-  absl::StatusOr<Matrix> CallOverWindows(const RangeCall& call, const Expression& range);
+  // The place of the argument that is a range, of a call that CallOverRange carries out and whose other arguments are numbers.
+  static std::optional<size_t> RangeOfLeaf(const Expression& node);
+  RangeCall MakeRangeCall(const Expression& node, size_t range_index, std::vector<Row> parameters) const;
+  Leaf LeafOfCall(const Expression& node, size_t range_index) const;
+  Leaf LeafOfRange(std::shared_ptr<const RangeCall> call, const Expression& range) const;
+  absl::StatusOr<Matrix> CallOverWindows(std::shared_ptr<const RangeCall> call, const Expression& range);
   // Called by several threads at once.
   absl::Status DoWindows(const RangeCall& call, SampleSeries* series, SeriesRows* made) const;
   absl::StatusOr<Matrix> CallOverVectors(const Expression& node);
@@ -139,6 +143,7 @@ class Evaluator {
   const int64_t end_;
   const int64_t interval_;
   const size_t steps_;
+  std::unique_ptr<SharedLeaves> leaves_;  // null: none share their reads
 };
 
 // Rows of the same labels as one; SameLabelsError where two have a value at one step.

@@ -25,6 +25,9 @@ struct Row {
   bool IsEmpty() const;
 };
 
+// What a value in memory counts as: with its time or presence, and the room that a vector has grown to.
+constexpr int64_t kValueBytes = 24;
+
 // In an order that means something at one step only (sorting, topk).
 using Matrix = std::vector<Row>;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -53,9 +54,57 @@ struct Evaluator::RangeCall {
   Range place;  // of what infos say
 };
 
-absl::StatusOr<Matrix> Evaluator::CallOverRange(const Expression& node, size_t range_index) {
+std::optional<size_t> Evaluator::RangeOfLeaf(const Expression& node) {
+  if (node.kind != ExpressionKind::kCall || FindWindowFunction(node.function->name) == nullptr) {
+    return std::nullopt;
+  }
+  std::optional<size_t> range;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const Expression& operand = *node.operands[i];
+    if (operand.kind == ExpressionKind::kNumber) continue;
+    if (range || operand.kind != ExpressionKind::kRange || operand.is_step_invariant) return std::nullopt;
+    range = i;
+  }
+  return range;
+}
+
+Evaluator::RangeCall Evaluator::MakeRangeCall(const Expression& node, size_t range_index,
+                                              std::vector<Row> parameters) const {
   const std::string_view name = node.function->name;
   const Expression& argument = *node.operands[range_index];
+  RangeCall call{.node = &node, .function = FindWindowFunction(name), .parameters = std::move(parameters)};
+  call.shift = argument.kind == ExpressionKind::kRange ? &argument.operands[0]->shift : &argument.shift;
+  call.range_nanos = argument.range.nanos;
+  call.keeps_name = name == "last_over_time" || name == "first_over_time";
+  call.is_of_counters = name == "rate" || name == "increase";
+  // Prometheus has lost the place of a subquery here.
+  if (argument.kind != ExpressionKind::kSubquery || range_index != 0) call.place = node.operands[0]->place;
+  return call;
+}
+
+Leaf Evaluator::LeafOfCall(const Expression& node, size_t range_index) const {
+  std::vector<Row> parameters;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    if (i != range_index) parameters.push_back(std::move(Constant(node.operands[i]->number)[0]));
+  }
+  return LeafOfRange(
+      std::make_shared<const RangeCall>(MakeRangeCall(node, range_index, std::move(parameters))),
+      *node.operands[range_index]);
+}
+
+Leaf Evaluator::LeafOfRange(std::shared_ptr<const RangeCall> call, const Expression& range) const {
+  const Expression& selector = *range.operands[0];
+  Leaf leaf{.node = call->node, .matchers = &selector.matchers};
+  leaf.start_millis = ReferenceTime(selector.shift, 0) - range.range.nanos / kNanosPerMilli + 1;
+  leaf.end_millis = ReferenceTime(selector.shift, steps_ - 1);
+  leaf.work = [this, call = std::move(call)](SampleSeries* series, SeriesRows* made) {
+    return DoWindows(*call, series, made);
+  };
+  return leaf;
+}
+
+absl::StatusOr<Matrix> Evaluator::CallOverRange(const Expression& node, size_t range_index) {
+  const std::string_view name = node.function->name;
   std::vector<Row> parameters;
   for (size_t i = 0; i < node.operands.size(); ++i) {
     if (i == range_index) continue;
@@ -63,18 +112,12 @@ absl::StatusOr<Matrix> Evaluator::CallOverRange(const Expression& node, size_t r
     if (!value.ok()) return value;
     parameters.push_back(std::move((*value)[0]));
   }
-  const WindowFunction function = FindWindowFunction(name);
-  if (function == nullptr) {
+  if (FindWindowFunction(name) == nullptr) {
     return absl::UnimplementedError(fmt::format("the function {} is not supported", name));
   }
-  RangeCall call{.node = &node, .function = function, .parameters = std::move(parameters)};
-  call.shift = argument.kind == ExpressionKind::kRange ? &argument.operands[0]->shift : &argument.shift;
-  call.range_nanos = argument.range.nanos;
-  call.keeps_name = name == "last_over_time" || name == "first_over_time";
-  call.is_of_counters = name == "rate" || name == "increase";
-  // Prometheus has lost the place of a subquery here.
-  if (argument.kind != ExpressionKind::kSubquery || range_index != 0) call.place = node.operands[0]->place;
-  absl::StatusOr<Matrix> made = CallOverWindows(call, argument);
+  absl::StatusOr<Matrix> made = CallOverWindows(
+      std::make_shared<const RangeCall>(MakeRangeCall(node, range_index, std::move(parameters))),
+      *node.operands[range_index]);
   if (!made.ok()) return made;
   Matrix& rows = *made;
   if (name == "absent_over_time") return AbsentOverTime(node, rows);
@@ -82,8 +125,9 @@ absl::StatusOr<Matrix> Evaluator::CallOverRange(const Expression& node, size_t r
   return made;
 }
 
-absl::StatusOr<Matrix> Evaluator::CallOverWindows(const RangeCall& call, const Expression& range) {
-  const auto work = [&](SampleSeries* series, SeriesRows* made) { return DoWindows(call, series, made); };
+absl::StatusOr<Matrix> Evaluator::CallOverWindows(std::shared_ptr<const RangeCall> call,
+                                                  const Expression& range) {
+  const bool keeps_name = call->keeps_name;
   absl::StatusOr<Matrix> rows;
   if (range.kind == ExpressionKind::kSubquery) {
     const int64_t used_before = context_->stats().samples_total;
@@ -91,14 +135,13 @@ absl::StatusOr<Matrix> Evaluator::CallOverWindows(const RangeCall& call, const E
     if (!all.ok()) return all.status();
     // Of a subquery, Prometheus counts what the windows take, and not what it was made of.
     context_->stats().samples_total = used_before;
-    rows = MakeRows(*std::move(all), work);
+    rows = MakeRows(*std::move(all), [this, &call](SampleSeries* series, SeriesRows* made) {
+      return DoWindows(*call, series, made);
+    });
   } else {
-    const Expression& selector = *range.operands[0];
-    const int64_t length = range.range.nanos / kNanosPerMilli;
-    rows = MakeRows(selector.matchers, ReferenceTime(selector.shift, 0) - length + 1,
-                    ReferenceTime(selector.shift, steps_ - 1), work);
+    rows = MakeRows(LeafOfRange(std::move(call), range));
   }
-  if (!rows.ok() || call.keeps_name) return rows;
+  if (!rows.ok() || keeps_name) return rows;
   for (Row& row : *rows) row.labels = WithoutName(std::move(row.labels));
   return rows;
 }
@@ -107,7 +150,6 @@ absl::Status Evaluator::DoWindows(const RangeCall& range_call, SampleSeries* ser
   const int64_t range = range_call.range_nanos / kNanosPerMilli;
   const double range_seconds = SecondsOf(range_call.range_nanos);
   WindowCall call{&made->annotations, range_call.node, {}};
-  if (absl::Status status = context_->Hold(static_cast<int64_t>(steps_)); !status.ok()) return status;
   DropStale(series);
   made->samples_read += static_cast<int64_t>(series->times.size());
   Row row(std::move(series->labels), steps_);

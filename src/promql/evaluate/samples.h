@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -65,6 +68,18 @@ class SampleSource {
   // once.  A sink whose series had an error may be made again.  Errors: those of Select, of the sinks and of visit.take.
   virtual absl::Status ForEach(const std::vector<Matcher>& matchers, int64_t start_millis, int64_t end_millis,
                                const SeriesVisit& visit);
+
+  // The name of the rows that all series of a metric lie in.  Metrics whose rows have one name are read at once by ForEachOf.  Nothing:
+  // series of the metric may lie elsewhere, too.
+  virtual std::optional<std::string> RowsOf(std::string_view metric);
+  // As ForEach, the series of all these metrics, each once, whose labels fulfil `matchers`, which are of labels but for the metric's.
+  // There is a metric, and RowsOf gives one name for all.  What a source refuses of each selector, it refuses of each metric.
+  virtual absl::Status ForEachOf(const std::vector<std::string>& metrics,
+                                 const std::vector<Matcher>& matchers, int64_t start_millis,
+                                 int64_t end_millis, const SeriesVisit& visit);
 };
+
+// SeriesVisit::series_work of rows with so many steps.
+size_t SeriesWork(size_t steps);
 
 }  // namespace sonde::promql

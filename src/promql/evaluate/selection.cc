@@ -1,11 +1,8 @@
 // Selectors, ranges and subqueries.
 #include <algorithm>
-#include <iterator>
-#include <memory>
 #include <utility>
 
 #include "promql/evaluate/evaluator.h"
-#include "promql/evaluate/series_parts.h"
 #include "promql/syntax/words.h"
 
 namespace sonde::promql {
@@ -28,18 +25,6 @@ int64_t CountSamples(const std::vector<SampleSeries>& all) {
   return count;
 }
 
-class RowsSink final : public SeriesSink {
- public:
-  explicit RowsSink(const Evaluator::RowWork& work) : work_(work) {}
-
-  absl::Status Take(SampleSeries* series) override { return work_(series, &made_); }
-  Evaluator::SeriesRows& made() { return made_; }
-
- private:
-  const Evaluator::RowWork& work_;
-  Evaluator::SeriesRows made_;
-};
-
 }  // namespace
 
 void DropStale(SampleSeries* series) {
@@ -55,67 +40,38 @@ void DropStale(SampleSeries* series) {
   series->values.resize(kept);
 }
 
-SeriesVisit Evaluator::VisitFor(const RowWork& work, Matrix* rows) {
-  constexpr size_t kStepWork = 8;
-  SeriesVisit visit;
-  visit.make = [&work] { return std::make_unique<RowsSink>(work); };
-  visit.take = [this, rows](SeriesSink* sink) {
-    SeriesRows& made = static_cast<RowsSink*>(sink)->made();
-    context_->stats().samples_read += made.samples_read;
-    context_->stats().samples_total += made.samples;
-    context_->annotations().Add(made.annotations);
-    std::ranges::move(made.rows, std::back_inserter(*rows));
-    return absl::OkStatus();
-  };
-  visit.loaded = [this](int64_t samples) { return context_->Hold(samples); };
-  visit.series_work = kStepWork * steps_;
-  visit.idle_workers = context_->settings().idle_workers;
-  return visit;
-}
-
-absl::StatusOr<Matrix> Evaluator::MakeRows(const std::vector<Matcher>& matchers, int64_t start_millis,
-                                           int64_t end_millis, const RowWork& work) {
-  Matrix rows;
-  absl::Status status =
-      context_->source()->ForEach(matchers, start_millis, end_millis, VisitFor(work, &rows));
-  if (!status.ok()) return status;
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.labels < b.labels; });
-  return rows;
-}
-
-absl::StatusOr<Matrix> Evaluator::MakeRows(std::vector<SampleSeries> all, const RowWork& work) {
-  Matrix rows;
-  if (absl::Status status = VisitInParts(std::move(all), VisitFor(work, &rows)); !status.ok()) return status;
-  return rows;
-}
-
 absl::StatusOr<Matrix> Evaluator::Select(const Expression& node, bool gives_times) {
+  return MakeRows(LeafOfSelector(node, gives_times));
+}
+
+Leaf Evaluator::LeafOfSelector(const Expression& node, bool gives_times) const {
   const int64_t lookback = context_->settings().lookback_millis;
   // Prometheus' timestamp() does not look at the offset of a selector with @.
   TimeShift shift;
   shift.at_millis = node.shift.at_millis;
   if (!gives_times || !shift.at_millis) shift.offset.nanos = node.shift.offset.nanos;
-  const int64_t first = ReferenceTime(shift, 0);
-  const int64_t last = ReferenceTime(shift, steps_ - 1);
-  return MakeRows(
-      node.matchers, first - lookback + 1, last, [&](SampleSeries* series, SeriesRows* made) -> absl::Status {
-        if (absl::Status status = context_->Interrupted(); !status.ok()) return status;
-        if (absl::Status status = context_->Hold(static_cast<int64_t>(steps_)); !status.ok()) return status;
-        made->samples_read += static_cast<int64_t>(series->times.size());
-        Row row(std::move(series->labels), steps_);
-        size_t next = 0;  // the first sample past the time of the step
-        for (size_t step = 0; step < steps_; ++step) {
-          const int64_t time = ReferenceTime(shift, step);
-          while (next < series->times.size() && series->times[next] <= time) ++next;
-          if (next == 0 || series->times[next - 1] <= time - lookback) continue;
-          const double value = series->values[next - 1];
-          if (IsStale(value)) continue;
-          row.Set(step, gives_times ? static_cast<double>(series->times[next - 1]) / 1000 : value);
-          ++made->samples;
-        }
-        if (!row.IsEmpty()) made->rows.push_back(std::move(row));
-        return absl::OkStatus();
-      });
+  Leaf leaf{.node = &node, .matchers = &node.matchers};
+  leaf.start_millis = ReferenceTime(shift, 0) - lookback + 1;
+  leaf.end_millis = ReferenceTime(shift, steps_ - 1);
+  leaf.work = [this, lookback, gives_times, at_millis = shift.at_millis, offset_nanos = shift.offset.nanos](
+                  SampleSeries* series, SeriesRows* made) -> absl::Status {
+    if (absl::Status status = context_->Interrupted(); !status.ok()) return status;
+    made->samples_read += static_cast<int64_t>(series->times.size());
+    Row row(std::move(series->labels), steps_);
+    size_t next = 0;  // the first sample past the time of the step
+    for (size_t step = 0; step < steps_; ++step) {
+      const int64_t time = at_millis.value_or(TimeOf(step)) - offset_nanos / kNanosPerMilli;
+      while (next < series->times.size() && series->times[next] <= time) ++next;
+      if (next == 0 || series->times[next - 1] <= time - lookback) continue;
+      const double value = series->values[next - 1];
+      if (IsStale(value)) continue;
+      row.Set(step, gives_times ? static_cast<double>(series->times[next - 1]) / 1000 : value);
+      ++made->samples;
+    }
+    if (!row.IsEmpty()) made->rows.push_back(std::move(row));
+    return absl::OkStatus();
+  };
+  return leaf;
 }
 
 absl::StatusOr<std::vector<SampleSeries>> Evaluator::ReadRange(const Expression& node) {
@@ -143,6 +99,7 @@ absl::StatusOr<std::vector<SampleSeries>> Evaluator::ReadSubquery(const Expressi
   int64_t first = interval * (before / interval);
   if (first <= before) first += interval;
   Evaluator inner(context_, first, last, interval);
+  inner.ShareLeaves(*node.operands[0]);
   absl::StatusOr<Matrix> rows = inner.Evaluate(*node.operands[0]);
   if (!rows.ok()) return rows.status();
   std::vector<SampleSeries> all;

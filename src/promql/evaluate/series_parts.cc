@@ -66,6 +66,19 @@ absl::Status VisitInParts(std::vector<SampleSeries> all, const SeriesVisit& visi
   }
 }
 
+std::optional<std::string> SampleSource::RowsOf(std::string_view /*metric*/) { return std::nullopt; }
+
+absl::Status SampleSource::ForEachOf(const std::vector<std::string>& /*metrics*/,
+                                     const std::vector<Matcher>& /*matchers*/, int64_t /*start_millis*/,
+                                     int64_t /*end_millis*/, const SeriesVisit& /*visit*/) {
+  return absl::InternalError("metrics whose rows have no name are not read at once");
+}
+
+size_t SeriesWork(size_t steps) {
+  constexpr size_t kStepWork = 8;
+  return kStepWork * steps;
+}
+
 absl::Status SampleSource::ForEach(const std::vector<Matcher>& matchers, int64_t start_millis,
                                    int64_t end_millis, const SeriesVisit& visit) {
   absl::StatusOr<std::vector<SampleSeries>> all = Select(matchers, start_millis, end_millis);

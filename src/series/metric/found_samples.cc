@@ -44,11 +44,18 @@ bool AppendRising(absl::Span<const int64_t> micros, std::vector<int64_t>* times)
 }
 
 // Appends the numbers of rows that are all there.  False: they are not such, or their times do not rise, and nothing is appended.
+// `rising`: as Add has it.
 bool AppendDense(const ColumnView& times, const ColumnView& values, size_t begin, size_t count,
-                 SampleSeries* series) {
+                 absl::Span<const int64_t>* rising, SampleSeries* series) {
   if (times.is_constant() || values.is_constant() || values.there() != nullptr) return false;
   if (values.type() != ColumnType::kDouble && values.type() != ColumnType::kInt64) return false;
-  if (!AppendRising({times.ints() + begin, count}, &series->times)) return false;
+  if (!rising->empty()) {
+    if (!series->times.empty() && series->times.back() >= rising->front()) return false;
+    series->times.insert(series->times.end(), rising->begin(), rising->end());
+  } else {
+    if (!AppendRising({times.ints() + begin, count}, &series->times)) return false;
+    *rising = absl::MakeConstSpan(series->times).last(count);
+  }
   if (values.type() == ColumnType::kDouble) {
     series->values.insert(series->values.end(), values.doubles() + begin, values.doubles() + begin + count);
     return true;
@@ -80,7 +87,7 @@ int64_t BytesOf(const Labels& labels) {
 }
 
 int64_t FoundSamples::Add(const MetricScan& scan, size_t metric, const rows::Batch& batch, size_t begin,
-                          size_t end) {
+                          size_t end, absl::Span<const int64_t>* rising) {
   const size_t tags = scan.view.tags.size();
   const ColumnView& times = batch.columns[tags];
   const auto millis_of = [&times](size_t row) { return MillisOf(times.ints()[times.PlaceOf(row)]); };
@@ -93,7 +100,7 @@ int64_t FoundSamples::Add(const MetricScan& scan, size_t metric, const rows::Bat
     ++count;
   }
   const ColumnView& values = batch.columns[tags + 1 + metric];
-  if (AppendDense(times, values, begin, end - begin, &series)) {
+  if (AppendDense(times, values, begin, end - begin, rising, &series)) {
     return count + static_cast<int64_t>(end - begin);
   }
   for (size_t row = begin; row < end; ++row) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "promql/evaluate/labels.h"
 #include "promql/evaluate/samples.h"
 #include "rows/batch.h"
@@ -26,8 +27,10 @@ struct FoundSamples {
   bool is_sorted = true;
 
   // Appends what rows [begin, end) of a batch have of the metric at this place of scan.metrics.  Returns how many
-  // samples they have.
-  int64_t Add(const MetricScan& scan, size_t metric, const rows::Batch& batch, size_t begin, size_t end);
+  // samples they have.  `rising`: empty, or the milliseconds of these rows, which rise; set where this has found them, for the other
+  // metrics of the same rows, and viewed from here until samples are added.
+  int64_t Add(const MetricScan& scan, size_t metric, const rows::Batch& batch, size_t begin, size_t end,
+              absl::Span<const int64_t>* rising);
   // Of a time that has a sample already, the later call counts.
   void AddSample(int64_t millis, double value);
   // Appends samples of the same series that come behind these.

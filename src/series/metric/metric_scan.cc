@@ -62,26 +62,34 @@ void AddConditions(const std::vector<Matcher>& matchers, const SeriesSchema& vie
   }
 }
 
-absl::Status ScanSeries(KnownSeries series, const std::vector<Matcher>& matchers,
-                        const std::function<absl::Status(MetricScan scan)>& take) {
+// Nothing: no series is let through.  `matchers`: those of names are passed over, and `is_wanted` says which metrics are meant.
+std::optional<MetricScan> MakeScan(const KnownSeries& series, const std::vector<Matcher>& matchers,
+                                   const std::function<bool(std::string_view metric)>& is_wanted) {
   MetricScan scan;
   const std::vector<Field>& fields = series.schema.fields;
   for (size_t i = 0; i < fields.size(); ++i) {
     if (!IsMetric(fields[i])) continue;
     std::string metric = MetricOf(series.schema, fields[i]);
-    if (!MatchName(matchers, metric)) continue;
+    if (!is_wanted(metric)) continue;
     const std::optional<size_t> stale =
         fields[i].name == kMetricField ? FindField(fields, kStaleField) : std::nullopt;
     if (stale && fields[*stale].type != FieldType::kString) scan.stale = {scan.metrics.size(), *stale};
     scan.query.fields.push_back(i);
     scan.metrics.push_back(std::move(metric));
   }
-  if (scan.metrics.empty()) return absl::OkStatus();
+  if (scan.metrics.empty()) return std::nullopt;
   scan.view = LabelsAsTags(series);
-  if (!MatchAbsentLabels(matchers, scan.view)) return absl::OkStatus();
+  if (!MatchAbsentLabels(matchers, scan.view)) return std::nullopt;
   AddConditions(matchers, scan.view, &scan.query);
-  scan.series = std::move(series);
-  return take(std::move(scan));
+  scan.series = series;
+  return scan;
+}
+
+absl::Status ScanSeries(const KnownSeries& series, const std::vector<Matcher>& matchers,
+                        const std::function<absl::Status(MetricScan scan)>& take) {
+  std::optional<MetricScan> scan = MakeScan(
+      series, matchers, [&matchers](std::string_view metric) { return MatchName(matchers, metric); });
+  return scan ? take(*std::move(scan)) : absl::OkStatus();
 }
 
 // Whether a matcher names a metric of it, whole.
@@ -116,6 +124,36 @@ absl::Status ForEachMetricScan(const std::vector<KnownSeriesRef>& known, const s
     if (absl::Status status = ScanDerived(*series, matchers, take); !status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+const KnownSeries* FindOnlyOpen(const std::vector<KnownSeriesRef>& known, std::string_view metric) {
+  const KnownSeries* found = nullptr;
+  for (const KnownSeriesRef& series : known) {
+    const SeriesSchema& schema = series->schema;
+    if (!metric.starts_with(schema.name)) continue;
+    // Tables of a declared series have metrics, too.
+    if (!series->is_open()) return nullptr;
+    const bool has_metric = std::any_of(schema.fields.begin(), schema.fields.end(), [&](const Field& field) {
+      return IsMetric(field) && MetricOf(schema, field) == metric;
+    });
+    if (!has_metric) continue;
+    if (found != nullptr) return nullptr;
+    found = series.get();
+  }
+  if (found == nullptr ||
+      std::find(found->labels.begin(), found->labels.end(), kNameLabel) != found->labels.end()) {
+    return nullptr;
+  }
+  return found;
+}
+
+std::optional<MetricScan> ScanOfSeveral(const KnownSeries& open, const std::vector<std::string>& metrics,
+                                        const std::vector<Matcher>& matchers) {
+  std::optional<MetricScan> scan = MakeScan(open, matchers, [&metrics](std::string_view metric) {
+    return std::find(metrics.begin(), metrics.end(), metric) != metrics.end();
+  });
+  if (scan) scan->is_of_several = true;
+  return scan;
 }
 
 std::vector<std::string> MetricNames(const std::vector<KnownSeriesRef>& known,

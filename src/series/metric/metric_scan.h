@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct MetricScan {
   Query query;                       // tags and fields; times and limits are the caller's
   // The place of the metric that may have marks (metric_mark.h), among `metrics`, and their field.
   std::optional<std::pair<size_t, size_t>> stale;
+  // Each metric is asked for by itself: limits of samples and series are those of each.
+  bool is_of_several = false;
 };
 
 // Calls `take` for each series of `known` with metrics that the matchers of names let through, and that has no label
@@ -37,6 +40,14 @@ struct MetricScan {
 absl::Status ForEachMetricScan(const std::vector<KnownSeriesRef>& known,
                                const std::vector<promql::Matcher>& matchers,
                                const std::function<absl::Status(MetricScan scan)>& take);
+
+// The open series that alone may have this metric, and whose rows can be visited (metric_visit.h).  Null: there is none, or others may have
+// the metric, too.
+const KnownSeries* FindOnlyOpen(const std::vector<KnownSeriesRef>& known, std::string_view metric);
+
+// One question for several metrics of an open series; `matchers`: of labels but for the name.  Nothing: no series of theirs is let through.
+std::optional<MetricScan> ScanOfSeveral(const KnownSeries& open, const std::vector<std::string>& metrics,
+                                        const std::vector<promql::Matcher>& matchers);
 
 // The names of the metrics of `known` that all matchers of names let through, sorted, whether they have points or not.
 std::vector<std::string> MetricNames(const std::vector<KnownSeriesRef>& known,

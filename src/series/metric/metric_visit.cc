@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "promql/evaluate/labels.h"
 #include "rows/batch.h"
 #include "rows/held_memory.h"
 #include "series/metric/found_samples.h"
@@ -34,10 +37,21 @@ class Entity {
     tags_ = std::move(tags);
     is_there_ = true;
     series_.resize(scan.metrics.size());
-    for (size_t i = 0; i < series_.size(); ++i) series_[i].series.labels = LabelsOf(scan, i, batch, row);
+    series_[0].series.labels = LabelsOf(scan, 0, batch, row);
+    for (size_t i = 1; i < series_.size(); ++i) {
+      series_[i].series.labels = series_[0].series.labels;
+      promql::SetLabel(kNameLabel, scan.metrics[i], &series_[i].series.labels);
+    }
   }
-  void Add(const MetricScan& scan, const rows::Batch& batch, size_t begin, size_t end) {
-    for (size_t i = 0; i < series_.size(); ++i) samples_ += series_[i].Add(scan, i, batch, begin, end);
+  // Adds to `counts` how many samples of each metric there are.
+  void Add(const MetricScan& scan, const rows::Batch& batch, size_t begin, size_t end,
+           std::vector<int64_t>* counts) {
+    absl::Span<const int64_t> rising;
+    for (size_t i = 0; i < series_.size(); ++i) {
+      const int64_t count = series_[i].Add(scan, i, batch, begin, end, &rising);
+      samples_ += count;
+      (*counts)[i] += count;
+    }
   }
   // Points of the same entity.
   void Append(const Entity& more) {
@@ -76,17 +90,20 @@ class PartEntities final : public PartFold {
  public:
   // `is_whole`: it is all of the scan, so that the first entity is whole, too.
   PartEntities(const MetricScan& scan, const MetricRead& read, const SeriesVisit& visit, bool is_whole)
-      : scan_(scan), read_(read), visit_(visit), is_whole_(is_whole), memory_(read.hold) {}
+      : scan_(scan),
+        read_(read),
+        visit_(visit),
+        is_whole_(is_whole),
+        counts_(scan.metrics.size()),
+        memory_(read.hold) {}
 
   absl::Status Add(const rows::Batch& batch) override {
     const size_t tags = scan_.view.tags.size();
     for (size_t begin = 0; begin < batch.rows;) {
       const size_t end = EndOfTags(batch, tags, begin);
       if (absl::Status status = FindEntity(batch, begin); !status.ok()) return status;
-      const int64_t before = last_.samples();
-      last_.Add(scan_, batch, begin, end);
-      samples_ += last_.samples() - before;
-      if (samples_ > read_.samples_max) return TooManySamples(read_.samples_max);
+      last_.Add(scan_, batch, begin, end, &counts_);
+      if (absl::Status status = CheckSamples(); !status.ok()) return status;
       if (absl::Status status = Hold(); !status.ok()) return status;
       begin = end;
     }
@@ -96,7 +113,8 @@ class PartEntities final : public PartFold {
     first_.Clear();
     last_.Clear();
     sink_.reset();
-    samples_ = entities_ = held_samples_ = 0;
+    std::ranges::fill(counts_, 0);
+    entities_ = held_samples_ = 0;
     memory_.Clear();
   }
 
@@ -106,9 +124,9 @@ class PartEntities final : public PartFold {
     Entity& front = has_several ? part->first_ : part->last_;
     if (!front.is_there()) return absl::OkStatus();
     const bool goes_on = last_.IsSame(front);
-    samples_ += part->samples_;
+    for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += part->counts_[i];
     entities_ += part->entities_ - (goes_on ? 1 : 0);
-    if (samples_ > read_.samples_max) return TooManySamples(read_.samples_max);
+    if (absl::Status status = CheckSamples(); !status.ok()) return status;
     if (absl::Status status = CheckEntities(); !status.ok()) return status;
     if (goes_on) {
       last_.Append(front);
@@ -156,8 +174,14 @@ class PartEntities final : public PartFold {
     return visit_.take(std::exchange(sink_, nullptr).get());
   }
 
+  absl::Status CheckSamples() const {
+    const int64_t samples = scan_.is_of_several ? *std::ranges::max_element(counts_)
+                                                : std::accumulate(counts_.begin(), counts_.end(), int64_t{0});
+    return samples > read_.samples_max ? TooManySamples(read_.samples_max) : absl::OkStatus();
+  }
+
   absl::Status CheckEntities() const {
-    const auto metrics = static_cast<int64_t>(scan_.metrics.size());
+    const int64_t metrics = scan_.is_of_several ? 1 : static_cast<int64_t>(scan_.metrics.size());
     return entities_ * metrics > read_.series_max ? TooManySeries(read_.series_max) : absl::OkStatus();
   }
 
@@ -176,7 +200,7 @@ class PartEntities final : public PartFold {
   Entity first_;  // if there are several
   Entity last_;
   std::unique_ptr<SeriesSink> sink_;  // of the entities between, or of all that are whole
-  int64_t samples_ = 0;
+  std::vector<int64_t> counts_;       // of samples, by metric
   int64_t entities_ = 0;
   int64_t given_ = 0;  // to sink_
   int64_t held_samples_ = 0;

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/types/span.h"
 #include "series/metric/metric_batch.h"
 
 namespace sonde::series {
@@ -33,8 +34,9 @@ absl::Status SampleCollector::Add(const MetricScan& scan, const rows::Batch& bat
     const size_t end = EndOfTags(batch, tags, begin);
     if (absl::Status status = FindSeries(scan, batch, begin); !status.ok()) return status;
     const int64_t before = samples_;
+    absl::Span<const int64_t> rising;
     for (size_t i = 0; i < scan.metrics.size(); ++i) {
-      samples_ += found_[last_places_[i]].Add(scan, i, batch, begin, end);
+      samples_ += found_[last_places_[i]].Add(scan, i, batch, begin, end, &rising);
     }
     if (samples_ > read_.samples_max) return TooManySamples(read_.samples_max);
     if (absl::Status status = Account((samples_ - before) * read_.sample_bytes); !status.ok()) return status;

@@ -41,6 +41,23 @@ absl::Status SeriesSamples::ForEach(const std::vector<promql::Matcher>& matchers
   return absl::IsInvalidArgument(status) ? absl::FailedPreconditionError(status.message()) : status;
 }
 
+std::optional<std::string> SeriesSamples::RowsOf(std::string_view metric) {
+  const KnownSeries* const open = FindOnlyOpen(known_, metric);
+  return open == nullptr ? std::nullopt : std::optional<std::string>(open->schema.name);
+}
+
+absl::Status SeriesSamples::ForEachOf(const std::vector<std::string>& metrics,
+                                      const std::vector<promql::Matcher>& matchers, int64_t start_millis,
+                                      int64_t end_millis, const promql::SeriesVisit& visit) {
+  Begin(matchers, start_millis, end_millis);
+  const KnownSeries* const open = FindOnlyOpen(known_, metrics.front());
+  if (open == nullptr) return absl::InternalError("no series has these metrics alone");
+  std::optional<MetricScan> scan = ScanOfSeveral(*open, metrics, matchers);
+  if (!scan) return absl::OkStatus();
+  const absl::Status status = VisitMetrics(*std::move(scan), read_, tables_, visit);
+  return absl::IsInvalidArgument(status) ? absl::FailedPreconditionError(status.message()) : status;
+}
+
 void SeriesSamples::GiveBack() {
   if (held_bytes_ > 0) read_.hold(-held_bytes_).IgnoreError();
   held_bytes_ = 0;

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -33,6 +36,10 @@ class SeriesSamples final : public promql::SampleSource {
                                                            int64_t start_millis, int64_t end_millis) override;
   absl::Status ForEach(const std::vector<promql::Matcher>& matchers, int64_t start_millis, int64_t end_millis,
                        const promql::SeriesVisit& visit) override;
+  std::optional<std::string> RowsOf(std::string_view metric) override;
+  absl::Status ForEachOf(const std::vector<std::string>& metrics,
+                         const std::vector<promql::Matcher>& matchers, int64_t start_millis,
+                         int64_t end_millis, const promql::SeriesVisit& visit) override;
 
  private:
   void Begin(const std::vector<promql::Matcher>& matchers, int64_t start_millis, int64_t end_millis);
