@@ -159,8 +159,8 @@ absl::Status Evaluator::DoWindows(const RangeCall& range_call, SampleSeries* ser
   for (size_t step = 0; step < steps_; ++step) {
     const int64_t to = ReferenceTime(*range_call.shift, step);
     const int64_t from = to - range;
-    while (end < series->times.size() && series->times[end] <= to) ++end;
-    while (begin < end && series->times[begin] <= from) ++begin;
+    end = FirstPast(series->times, end, to);
+    begin = FirstPast(series->times, begin, from);
     if (begin == end) continue;
     const auto used = static_cast<int64_t>(end - begin);
     made->samples += used;

@@ -61,7 +61,7 @@ Leaf Evaluator::LeafOfSelector(const Expression& node, bool gives_times) const {
     size_t next = 0;  // the first sample past the time of the step
     for (size_t step = 0; step < steps_; ++step) {
       const int64_t time = at_millis.value_or(TimeOf(step)) - offset_nanos / kNanosPerMilli;
-      while (next < series->times.size() && series->times[next] <= time) ++next;
+      next = FirstPast(series->times, next, time);
       if (next == 0 || series->times[next - 1] <= time - lookback) continue;
       const double value = series->values[next - 1];
       if (IsStale(value)) continue;
