@@ -194,6 +194,22 @@ void WarnOfQuantiles(const Expression& node, const Row& parameter, Annotations* 
   if (least < 0) warn(least);
 }
 
+// Whether the order of rows does not matter to it.  To the deviations it does, by their last digits.
+bool TakesAnyOrder(TokenKind op) {
+  switch (op) {
+    case TokenKind::kSum:
+    case TokenKind::kAvg:
+    case TokenKind::kCount:
+    case TokenKind::kGroup:
+    case TokenKind::kMax:
+    case TokenKind::kMin:
+    case TokenKind::kQuantile:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Matrix> Evaluator::EvaluateAggregate(const Expression& node) {
@@ -208,17 +224,25 @@ absl::StatusOr<Matrix> Evaluator::EvaluateAggregate(const Expression& node) {
   absl::StatusOr<Matrix> parameter = Matrix();
   if (node.operands.size() > 1) parameter = Evaluate(*node.operands[0]);
   if (!parameter.ok()) return parameter;
-  absl::StatusOr<Matrix> input = Evaluate(node.AggregateOperand());
+  const Expression& operand = node.AggregateOperand();
+  // To sort the rows of a million series takes longer than to add them up.
+  are_rows_unordered_ =
+      TakesAnyOrder(node.op) && (operand.kind == ExpressionKind::kSelector || RangeOfLeaf(operand));
+  absl::StatusOr<Matrix> input = Evaluate(operand);
+  const bool was_unordered = std::exchange(are_rows_unordered_, false);
   if (!input.ok()) return input;
   Grouping grouping = GroupRows(node, *input);
+  Matrix result;
   if (node.op == TokenKind::kQuantile) {
     WarnOfQuantiles(node, (*parameter)[0], &context_->annotations());
-    return Quantiles((*parameter)[0], *input, std::move(grouping), steps_);
-  }
-  if (HasParameter(node.op)) {
+    result = Quantiles((*parameter)[0], *input, std::move(grouping), steps_);
+  } else if (HasParameter(node.op)) {
     return Rank(node, (*parameter)[0], *std::move(input), grouping.group_of_row, grouping.labels.size());
+  } else {
+    result = Fold(node, *input, std::move(grouping), steps_);
   }
-  return Fold(node, *input, std::move(grouping), steps_);
+  if (was_unordered) SortByLabels(&result);
+  return result;
 }
 
 absl::StatusOr<Matrix> Evaluator::CountValues(const Expression& node, const Matrix& input) {

@@ -18,8 +18,6 @@ const Expression& WithoutParens(const Expression& query) {
   return *inner;
 }
 
-bool ComesBefore(const Row& a, const Row& b) { return a.labels < b.labels; }
-
 absl::Status EvaluateInto(const Expression& query, Evaluator* evaluator, bool is_instant, QueryStats* stats,
                           QueryAnswer* answer) {
   answer->type = TypeOf(query);
@@ -46,7 +44,7 @@ absl::Status EvaluateInto(const Expression& query, Evaluator* evaluator, bool is
   answer->rows = *std::move(rows);
   if (!is_instant) {
     std::erase_if(answer->rows, [](const Row& row) { return row.IsEmpty(); });
-    std::sort(answer->rows.begin(), answer->rows.end(), ComesBefore);
+    SortByLabels(&answer->rows);
     answer->type = ValueType::kMatrix;
   }
   return absl::OkStatus();

@@ -93,7 +93,7 @@ class Evaluator {
   // Leaves (leaves.cc).
   // Appends those that are evaluated at the steps of this.
   void FindLeaves(const Expression& node, std::vector<const Expression*>* nodes) const;
-  // Makes rows of the series of a leaf, sorted by their labels.
+  // Makes rows of the series of a leaf, sorted by their labels, unless are_rows_unordered_.
   absl::StatusOr<Matrix> MakeRows(const Leaf& leaf);
   // Of series that are there, in their order.
   absl::StatusOr<Matrix> MakeRows(std::vector<SampleSeries> all, const RowWork& work);
@@ -144,6 +144,7 @@ class Evaluator {
   const int64_t interval_;
   const size_t steps_;
   std::unique_ptr<SharedLeaves> leaves_;  // null: none share their reads
+  bool are_rows_unordered_ = false;       // of the leaf that is evaluated: nobody asks for their order
 };
 
 // Rows of the same labels as one; SameLabelsError where two have a value at one step.

@@ -95,7 +95,7 @@ absl::StatusOr<Matrix> Evaluator::MakeRows(const Leaf& leaf) {
     if (!status.ok()) return status;
     if (leaves_ != nullptr) leaves_->NoteAlone(*leaf.node, rows.size());
   }
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.labels < b.labels; });
+  if (!are_rows_unordered_) SortByLabels(&rows);
   return rows;
 }
 

@@ -8,6 +8,10 @@ namespace sonde::promql {
 
 bool Row::IsEmpty() const { return std::find(present.begin(), present.end(), 1) == present.end(); }
 
+void SortByLabels(Matrix* rows) {
+  std::sort(rows->begin(), rows->end(), [](const Row& a, const Row& b) { return a.labels < b.labels; });
+}
+
 double QuantileOf(double quantile, std::vector<double>* values) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (values->empty() || std::isnan(quantile)) return std::nan("");

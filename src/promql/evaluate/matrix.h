@@ -31,6 +31,8 @@ constexpr int64_t kValueBytes = 24;
 // In an order that means something at one step only (sorting, topk).
 using Matrix = std::vector<Row>;
 
+void SortByLabels(Matrix* rows);
+
 // Kahan's sum as Neumaier has it.
 struct KahanSum {
   double sum = 0;
