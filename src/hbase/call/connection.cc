@@ -121,7 +121,6 @@ void Connection::OnConnected() {
   if (error != 0) return CloseNow("Connecting to " + name_ + " failed: " + strerror(error));
   loop_->timers()->Remove(&connect_timer_);
   is_connected_ = true;
-  last_received_ = loop_->now();
   Write();
 }
 
@@ -235,6 +234,9 @@ void Connection::CloseNow(const std::string& why, Code code) {
   loop_->timers()->Remove(&connect_timer_);
   if (descriptor_ >= 0) {
     loop_->Wait(this, descriptor_, 0, false);
+    // What the system has not sent yet must not arrive after its callers were told that it is lost, as it would when a cut link comes back.
+    const linger none{.l_onoff = 1, .l_linger = 0};
+    setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
     close(std::exchange(descriptor_, -1));
   }
   // A call of which only a part was sent cannot be carried out.

@@ -1,6 +1,12 @@
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <string>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -116,6 +122,35 @@ TEST_F(ConnectionTest, BytesThatAreNoAnswerEndTheConnection) {
   ASSERT_TRUE(result.failure.has_value());
   EXPECT_EQ(result.failure->code, absl::StatusCode::kDataLoss);
   EXPECT_TRUE(result.failure->may_be_done);
+}
+
+// A server that takes nothing for a while, as behind a link that is cut.
+TEST_F(ConnectionTest, ACallThatWasGivenUpDoesNotArriveLater) {
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int few_bytes = 4'096;
+  setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &few_bytes, sizeof(few_bytes));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::string cells(400'000, 'c');  // the system takes it at once, and its sending waits
+  const ServerAddress server{"127.0.0.1", ntohs(address.sin_port)};
+  const CallResult result =
+      servers_->Call({server, kRegionService, "Multi", "p", cells}, absl::Milliseconds(500));
+  ASSERT_TRUE(result.failure.has_value());
+  EXPECT_TRUE(result.failure->may_be_done);
+  const int accepted = accept(listener, nullptr, nullptr);
+  ASSERT_GE(accepted, 0);
+  size_t arrived = 0;
+  std::string bytes(size_t{64} << 10, ' ');
+  for (ssize_t got = 1; got > 0; arrived += static_cast<size_t>(std::max<ssize_t>(got, 0)))
+    got = recv(accepted, bytes.data(), bytes.size(), 0);
+  EXPECT_LT(arrived, cells.size());
+  close(accepted);
+  close(listener);
 }
 
 TEST_F(ConnectionTest, CallsBeyondTheBoundFailAtOnce) {
