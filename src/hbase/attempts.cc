@@ -13,9 +13,11 @@ absl::Duration Attempts::TimeForOne() const {
 
 bool Attempts::WaitAfter(const Failure& failure) {
   if (failure.remedy == Remedy::kNone) return false;
-  const absl::Duration wait = std::max(wait_ * (0.5 + random_.UniformReal() / 2), failure.wait_min);
+  absl::Duration wait = std::max(wait_ * (0.5 + random_.UniformReal() / 2), failure.wait_min);
+  if (failure.remedy == Remedy::kLocate) wait = std::max(wait - (absl::Now() - begun_), kWaitMin);
   if (absl::Now() + wait >= end_) return false;
   absl::SleepFor(wait);
+  begun_ = absl::Now();
   wait_ = std::min(wait_ * 2, kWaitMax);
   ++count_;
   return true;

@@ -1,7 +1,7 @@
 // How often a call is tried, and how long each try waits for the last one's fault to pass.
 //
 // Waits double from kWaitMin to kWaitMax, each drawn from its upper half, so that clients that failed together do not come back
-// together.  Not for several threads.
+// together.  A try that found a server away has waited already: its time counts.  Not for several threads.
 #pragma once
 
 #include "absl/status/status.h"
@@ -36,6 +36,7 @@ class Attempts {
   const absl::Time end_;
   const absl::Duration timeout_;
   absl::Duration wait_ = kWaitMin;
+  absl::Time begun_ = absl::Now();  // of the last try
   int count_ = 1;
   SystemRandom random_;
 };

@@ -21,7 +21,8 @@ namespace sonde::hbase {
 struct ClientOptions {
   std::vector<ServerAddress> roots;  // masters or region servers; at least one
   std::string user = "sonde";
-  absl::Duration connect_timeout = absl::Seconds(3);
+  // HBase opens the regions of a server that is away elsewhere: who still waits for a connection to that server comes late.
+  absl::Duration connect_timeout = absl::Milliseconds(1'200);
   absl::Duration timeout = absl::Seconds(5);  // of one try, beside the time that its bytes take
   bool sync = false;                          // changes are answered when they are on disks
 };

@@ -116,6 +116,43 @@ TEST_F(ClientTest, MissingTableIsNotFound) {
   EXPECT_TRUE(absl::IsNotFound(client_->rows()->Apply(missing, {&change, 1}, Soon())[0]));
 }
 
+TEST_F(ClientTest, ATableIsThereThoughNoRegionIsOpen) {
+  EXPECT_TRUE(absl::IsNotFound(client_->regions()->CheckTable({"space", "none"}, Soon())));
+  hbase_.Close("");
+  EXPECT_EQ(client_->regions()->CheckTable(FakeHBase::kTableName, Soon()), absl::OkStatus());
+  EXPECT_EQ(client_->regions()->lookups(), 2u);
+}
+
+// Rows of other regions wait neither for the table's first region, nor for hbase:meta.
+TEST_F(ClientTest, ATableOfWhichARegionIsKnownIsNotAskedFor) {
+  hbase_.Split("g", 1);
+  hbase_.Close("");
+  ASSERT_TRUE(client_->rows()->Get(FakeHBase::kTableName, "h", {}, Soon()).ok());
+  const uint64_t lookups = client_->regions()->lookups();
+  EXPECT_EQ(client_->regions()->CheckTable(FakeHBase::kTableName, Soon()), absl::OkStatus());
+  EXPECT_EQ(client_->regions()->lookups(), lookups);
+}
+
+// A root whose machine is away neither takes the time of a whole try, nor is it asked first again.
+TEST_F(ClientTest, ASilentRootIsAskedOnce) {
+  std::atomic<int> asked = 0;
+  FakeServer silent(0, [&](const FakeCall&) {
+    ++asked;
+    return FakeAnswer{.deed = FakeAnswer::Deed::kStaySilent};
+  });
+  const std::unique_ptr<Client> client =
+      *Client::Create({.roots = {silent.address(), hbase_.address(0)}, .timeout = kLong});
+  const absl::Time begun = absl::Now();
+  for (int i = 0; i < 5; ++i) {
+    client->regions()->ForgetMaster();
+    const absl::StatusOr<ServerAddress> master = client->regions()->Master(Soon());
+    ASSERT_TRUE(master.ok()) << master.status();
+    EXPECT_EQ(*master, hbase_.address(0));
+  }
+  EXPECT_EQ(asked, 1);
+  EXPECT_LT(absl::Now() - begun, kLong / 2);
+}
+
 TEST_F(ClientTest, DeadlineEndsTheTries) {
   hbase_.SetFaults({.refusals = 1'000});
   const RowChange change = Put("a", "q", "1");

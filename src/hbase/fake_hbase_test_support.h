@@ -72,6 +72,8 @@ class FakeHBase {
     const absl::MutexLock lock(&mutex_);
     regions_[start_key] = server;
   }
+  // The region is nowhere open.
+  void Close(const std::string& start_key) { Move(start_key, kNowhere); }
   void Put(const std::string& row, const std::string& qualifier, const std::string& value) {
     const absl::MutexLock lock(&mutex_);
     rows_[row][{"d", qualifier}] = value;
@@ -96,6 +98,7 @@ class FakeHBase {
   void SetHeartbeats(bool heartbeats) { heartbeats_ = heartbeats; }
 
  private:
+  static constexpr int kNowhere = -1;
   using Row = std::map<std::pair<std::string, std::string>, std::string>;
   struct OpenScanner {
     std::string region_start;
@@ -176,7 +179,7 @@ class FakeHBase {
       return random_.Uniform(1'000) < static_cast<uint64_t>(of_thousand);
     };
     if (draws(faults_.moves)) {
-      for (auto& [start, server] : regions_) server = 1 - server;
+      for (auto& [start, server] : regions_) server = server == kNowhere ? server : 1 - server;
     }
     if (draws(faults_.lost_calls)) return {.deed = FakeAnswer::Deed::kCloseConnection};
     if (draws(faults_.refusals)) return Exception("RegionTooBusyException");
@@ -229,13 +232,16 @@ class FakeHBase {
       info.set_end_key(EndOf(region_start));
       AppendCell(&answer.cells, {NameOf(region_start), "info", "regioninfo", 1, CellType::kPut,
                                  "PBUF" + info.SerializeAsString()});
-      AppendCell(&answer.cells, {NameOf(region_start), "info", "server", 1, CellType::kPut,
-                                 servers_[regions_.at(region_start)]->address().Text()});
+      const int server = regions_.at(region_start);
+      if (server != kNowhere) {
+        AppendCell(&answer.cells, {NameOf(region_start), "info", "server", 1, CellType::kPut,
+                                   servers_[server]->address().Text()});
+      }
       // Where it was before: hbase:meta keeps versions.
       const bool with_older = request.scan().max_versions() > 1;
       if (with_older)
         AppendCell(&answer.cells, {NameOf(region_start), "info", "server", 0, CellType::kPut, "127.0.0.1:1"});
-      response.add_cells_per_result(with_older ? 3 : 2);
+      response.add_cells_per_result(1 + (server != kNowhere ? 1 : 0) + (with_older ? 1 : 0));
     }
     response.set_more_results_in_region(false);
     answer.parameter = response.SerializeAsString();

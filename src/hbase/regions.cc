@@ -7,6 +7,8 @@ namespace sonde::hbase {
 namespace {
 
 constexpr char kBehindTable[] = " ,,";
+// A root answers from its memory; one that does not is away, and there may be others.
+constexpr absl::Duration kRootTimeMax = absl::Seconds(1);
 
 Failure NotNow(std::string message) { return {.remedy = Remedy::kLocate, .message = std::move(message)}; }
 
@@ -32,8 +34,11 @@ Regions::Regions(Servers* servers, std::vector<ServerAddress> roots, absl::Durat
 absl::StatusOr<ServerAddress> Regions::AskRoots(std::string_view method, Parse parse, Attempts* attempts) {
   Failure last;
   do {
-    for (const ServerAddress& root : roots_) {
-      const CallResult result = servers_->Call({root, kRegistryService, method, {}}, attempts->TimeForOne());
+    const size_t first = first_root_.load(std::memory_order_relaxed);
+    for (size_t i = 0; i < roots_.size(); ++i) {
+      const size_t index = (first + i) % roots_.size();
+      const CallResult result = servers_->Call({roots_[index], kRegistryService, method, {}},
+                                               std::min(attempts->TimeForOne(), kRootTimeMax));
       if (result.failure.has_value()) {
         last = *result.failure;
         if (last.remedy == Remedy::kNone) return StatusOf(last, false);
@@ -41,7 +46,10 @@ absl::StatusOr<ServerAddress> Regions::AskRoots(std::string_view method, Parse p
       }
       const absl::StatusOr<std::optional<ServerAddress>> found = parse(result.answer.parameter());
       if (!found.ok()) return found.status();
-      if (found->has_value()) return **found;
+      if (found->has_value()) {
+        first_root_.store(index, std::memory_order_relaxed);
+        return **found;
+      }
       last = NotNow("HBase answers no address to " + std::string(method) +
                     ": it has no active master, or hbase:meta is not open");
     }
@@ -216,6 +224,19 @@ absl::StatusOr<Regions::Place> Regions::LookUp(const TableName& table, std::stri
     last = NotNow("HBase has no open region of table " + name + " at this row");
   } while (attempts.WaitAfter(last));
   return attempts.Over(last, false);
+}
+
+absl::Status Regions::CheckTable(const TableName& table, absl::Time deadline) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (places_.contains(table)) return absl::OkStatus();
+  }
+  const std::string name = table.Text();
+  Attempts attempts(deadline, timeout_);
+  const absl::StatusOr<std::optional<std::string>> read = ReadMeta(
+      {.start = name + ",,", .stop = name + kBehindTable}, 1, &attempts, [](const Region& /*region*/) {});
+  if (!read.ok()) return read.status();
+  return read->has_value() ? absl::OkStatus() : absl::NotFoundError("HBase has no table " + name);
 }
 
 absl::StatusOr<std::vector<Regions::Place>> Regions::All(const TableName& table, absl::Time deadline) {

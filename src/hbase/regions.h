@@ -40,6 +40,8 @@ class Regions {
   absl::StatusOr<Place> Find(const TableName& table, std::string_view row, absl::Time deadline);
   // The region that has the rows right before `row`; an empty row is the end of the table.
   absl::StatusOr<Place> FindBefore(const TableName& table, std::string_view row, absl::Time deadline);
+  // Whether there is such a table.  Asks nothing when a region of it is remembered, and waits for no region to be open.
+  absl::Status CheckTable(const TableName& table, absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_);
   // All regions, ascending and without gaps, as they are now: not as they are remembered.
   absl::StatusOr<std::vector<Place>> All(const TableName& table, absl::Time deadline);
 
@@ -53,7 +55,7 @@ class Regions {
 
  private:
   using Parse = absl::StatusOr<std::optional<ServerAddress>> (*)(std::string_view);
-  // Asks one root after the other.
+  // Asks one root after the other, that which answered last before the others.
   absl::StatusOr<ServerAddress> AskRoots(std::string_view method, Parse parse, Attempts* attempts);
   absl::StatusOr<ServerAddress> Meta(Attempts* attempts) ABSL_LOCKS_EXCLUDED(mutex_);
   // Finds in hbase:meta the region whose start key is the last one up to `row` (or before it).
@@ -70,6 +72,7 @@ class Regions {
   const std::vector<ServerAddress> roots_;
   const absl::Duration timeout_;
   std::atomic<uint64_t> lookups_ = 0;
+  std::atomic<size_t> first_root_ = 0;  // index of the root that answered last
 
   absl::Mutex mutex_;
   std::optional<ServerAddress> master_ ABSL_GUARDED_BY(mutex_);

@@ -124,7 +124,7 @@ absl::Status HBaseEngine::CheckWrites(absl::Time deadline) { return records_.Che
 
 absl::StatusOr<CellStorage> HBaseEngine::FindTable(TableId table, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  const absl::Status found = client_->regions()->Find(NameOf(table), {}, deadline).status();
+  const absl::Status found = client_->regions()->CheckTable(NameOf(table), deadline);
   if (!found.ok()) return found;
   return kinds_.Of(table, deadline);
 }

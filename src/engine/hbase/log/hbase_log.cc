@@ -47,7 +47,7 @@ HBaseLog::HBaseLog(hbase::Client* client, hbase::TableName catalog, NameOf name_
 
 absl::Status HBaseLog::CheckTable(TableId table, absl::Time deadline) {
   if (absl::Status status = CheckDeadline(deadline); !status.ok()) return status;
-  return client_->regions()->Find(name_of_(table), {}, deadline).status();
+  return client_->regions()->CheckTable(name_of_(table), deadline);
 }
 
 absl::StatusOr<RowLog::End> HBaseLog::FindEnd(TableId table, const RowRange& /*partition*/,
