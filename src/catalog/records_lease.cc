@@ -1,5 +1,6 @@
 #include "catalog/records_lease.h"
 
+#include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -14,6 +15,13 @@ constexpr double kClockRates = 1.05;
 constexpr int kLooksPerLease = 3;
 // A refresh reads all records so often: one reading may take longer than the lease, but then the records are mostly the same a moment later.
 constexpr int kLooksMax = 3;
+
+// The time that was over is a look's, and not that of the caller, who may try again.
+absl::Status OfALook(const absl::Status& status) {
+  if (!absl::IsDeadlineExceeded(status)) return status;
+  return absl::UnavailableError("The store does not say in time whether the catalog has changed: " +
+                                std::string(status.message()));
+}
 
 }  // namespace
 
@@ -36,7 +44,7 @@ absl::Status RecordsLease::Refresh() {
   for (int look = 0; look < kLooksMax; ++look) {
     const auto asked = std::chrono::steady_clock::now();
     const absl::StatusOr<int64_t> version = store_->RecordsVersion(absl::Now() + time_);
-    if (!version.ok()) return version.status();
+    if (!version.ok()) return OfALook(version.status());
     if (*version != version_) {
       // Records of a later version may be among those that are read; then the next look reads them again.
       if (absl::Status status = reload_(); !status.ok()) return status;
@@ -48,7 +56,18 @@ absl::Status RecordsLease::Refresh() {
   return absl::UnavailableError("The store takes too long to say whether the catalog has changed");
 }
 
-absl::Status RecordsLease::Ensure() { return Lasts() ? absl::OkStatus() : Refresh(); }
+absl::Status RecordsLease::Ensure() {
+  if (Lasts()) return absl::OkStatus();
+  const absl::Time asked = absl::Now();
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (Lasts()) return absl::OkStatus();
+    // Of many that wait while the store is away, one after the other would look for as long.
+    if (absl::Now() - asked >= time_)
+      return absl::UnavailableError("The store does not say in time whether the catalog has changed");
+  }
+  return Refresh();
+}
 
 void RecordsLease::WaitUntilSeen() const { absl::SleepFor(time_ * kClockRates); }
 
