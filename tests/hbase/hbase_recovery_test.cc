@@ -3,8 +3,9 @@
 //
 //   SONDE_HBASE_LEVEL=2 tests/hbase/run build/release/bin/sonde_hbase_recovery_test
 //
-// Each region has a key, which two threads write through the engine, and another one writes and reads through a client of HBase's alone, whose calls
-// wait for a moment only.  A gap is the longest time between two answers, of each.  HBase's own recovery of a key is the last one's gap.
+// Each region has a key, which two threads write through the engine.  A third thread is the probe: ten times a second it looks the key's region up in
+// hbase:meta anew, and writes and reads there, by calls that wait for a moment only.  A gap is the longest time between two answers, of each thread.
+// HBase's own recovery of a key is the probe's gap.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -35,6 +36,7 @@ constexpr FamilyId kFamily = 1;
 constexpr absl::Duration kBeyondRecoveryMax = absl::Seconds(2);
 constexpr absl::Duration kProbeMax = absl::Milliseconds(250);
 constexpr absl::Duration kBetweenCalls = absl::Milliseconds(20);
+constexpr absl::Duration kBetweenProbes = absl::Milliseconds(100);
 constexpr absl::Duration kFaultMax = absl::Minutes(2);
 
 // The answers that one thread gets.
@@ -68,9 +70,11 @@ class Gaps {
 
 struct Key {
   std::string row;
-  Gaps written;                         // through the engine, blindly
-  Gaps incremented;                     // through the engine, after a look at the row
-  Gaps probed;                          // through HBase's client alone
+  std::string sum_row;          // incremented; blind writes would refuse the increments of their own row
+  Gaps written;                 // through the engine, blindly
+  Gaps incremented;             // through the engine, after a look at the row
+  Gaps probed;                  // through HBase's client alone
+  hbase::Regions::Place place;  // where the probe found the region
   std::atomic<int64_t> increments = 0;  // that were acknowledged
   std::atomic<int64_t> unknown = 0;
 };
@@ -87,7 +91,8 @@ class HBaseRecovery : public testing::Test {
     SystemRandom random;
     address_ = *ParseHBaseStore(fmt::format("hbase://{}/sonde_recovery_{:016x}", masters, random.Next()));
     engine_ = *HBaseEngine::Open({.address = address_, .open_timeout = absl::Minutes(2)});
-    probe_ = *hbase::Client::Create({.roots = address_.masters, .timeout = kProbeMax});
+    probe_ = *hbase::Client::Create(
+        {.roots = address_.masters, .connect_timeout = kProbeMax, .timeout = kProbeMax});
     std::vector<std::string> splits;
     for (char c = 'b'; c <= 'i'; ++c) splits.emplace_back(1, c);
     ASSERT_EQ(engine_->CreateTable({.id = kTable, .split_keys = splits}, hbase::InAMinute()),
@@ -95,12 +100,16 @@ class HBaseRecovery : public testing::Test {
     for (char c = 'a'; c <= 'i'; ++c) {
       keys_.push_back(std::make_unique<Key>());
       keys_.back()->row = std::string(1, c) + "-row";
+      keys_.back()->sum_row = std::string(1, c) + "-sum";
     }
     for (const std::unique_ptr<Key>& key : keys_) {
-      threads_.emplace_back([this, key = key.get()] { Repeat([&] { return Write(key); }, &key->written); });
       threads_.emplace_back(
-          [this, key = key.get()] { Repeat([&] { return Increment(key); }, &key->incremented); });
-      threads_.emplace_back([this, key = key.get()] { Repeat([&] { return Probe(key); }, &key->probed); });
+          [this, key = key.get()] { Repeat([&] { return Write(key); }, kBetweenCalls, &key->written); });
+      threads_.emplace_back([this, key = key.get()] {
+        Repeat([&] { return Increment(key); }, kBetweenCalls, &key->incremented);
+      });
+      threads_.emplace_back(
+          [this, key = key.get()] { Repeat([&] { return Probe(key); }, kBetweenProbes, &key->probed); });
     }
   }
   void TearDown() override {
@@ -109,10 +118,10 @@ class HBaseRecovery : public testing::Test {
   }
 
   template <typename Call>
-  void Repeat(const Call& call, Gaps* gaps) {
+  void Repeat(const Call& call, absl::Duration pause, Gaps* gaps) {
     while (!is_over_) {
       if (call()) gaps->OnAnswer();
-      absl::SleepFor(kBetweenCalls);
+      absl::SleepFor(pause);
     }
   }
   bool Write(Key* key) {
@@ -123,7 +132,7 @@ class HBaseRecovery : public testing::Test {
     const RowDelta one{
         .families = {{.family = kFamily + 1, .aggregate = AggregateKind::kSum, .adds = {{"n", 0, 1}}}}};
     const absl::Status status =
-        engine_->Apply(kTable, {RowChange{key->row, one}}, {.deadline = absl::Now() + kFaultMax});
+        engine_->Apply(kTable, {RowChange{key->sum_row, one}}, {.deadline = absl::Now() + kFaultMax});
     key->increments += status.ok() ? 1 : 0;
     key->unknown += absl::IsUnknown(status) ? 1 : 0;
     return status.ok();
@@ -133,6 +142,11 @@ class HBaseRecovery : public testing::Test {
     hbase::RowChange put{.row = key->row + "-probe"};
     put.puts.push_back({{}, kVersionFamily, kVersionQualifier, kVersionTime, hbase::CellType::kPut, "v"});
     const hbase::TableName table = engine_->NameOf(kTable);
+    if (key->place != nullptr) probe_->regions()->Forget(*key->place);
+    const absl::StatusOr<hbase::Regions::Place> place =
+        probe_->regions()->Find(table, key->row, absl::Now() + kProbeMax);
+    if (!place.ok()) return false;
+    key->place = *place;
     if (!probe_->rows()->Apply(table, {&put, 1}, absl::Now() + kProbeMax)[0].ok()) return false;
     return probe_->rows()->Get(table, key->row, {.families = {kVersionFamily}}, absl::Now() + kProbeMax).ok();
   }
@@ -152,7 +166,7 @@ class HBaseRecovery : public testing::Test {
   // Waits until all threads have had an answer that was asked for after now.
   void AwaitAnswers() const {
     const absl::Time begun = absl::Now();
-    const auto is_late = [&](const Gaps& gaps) { return gaps.last() < begun + 2 * kBetweenCalls; };
+    const auto is_late = [&](const Gaps& gaps) { return gaps.last() < begun + 2 * kBetweenProbes; };
     while (std::any_of(keys_.begin(), keys_.end(), [&](const auto& key) {
       return is_late(key->written) || is_late(key->incremented) || is_late(key->probed);
     })) {
@@ -209,7 +223,7 @@ class HBaseRecovery : public testing::Test {
         }
         return std::nullopt;
       };
-      ASSERT_EQ(engine_->Update(kTable, key->row, {}, decide, {.deadline = hbase::InAMinute()}),
+      ASSERT_EQ(engine_->Update(kTable, key->sum_row, {}, decide, {.deadline = hbase::InAMinute()}),
                 absl::OkStatus());
       EXPECT_GE(sum, key->increments) << key->row;
       EXPECT_LE(sum, key->increments + key->unknown) << key->row;
