@@ -76,11 +76,12 @@ func (h *historian) once(rows []string) []porcupine.Operation {
 
 // record makes the call, and notes when it began and ended.
 func (h *historian) record(inputs []operation, call func(context.Context) ([]answer, error)) []porcupine.Operation {
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), h.trial.callTimeout)
 	defer cancel()
 	sent := time.Now()
 	answers, err := call(ctx)
 	received := time.Now()
+	ended := received
 	if err != nil {
 		// The connection ends with the server's process, all of whose threads are gone then: nothing more will happen.
 		if code := status.Code(err); code != codes.Unavailable && !(h.trial.losesAnswers && code == codes.Unknown) {
@@ -92,12 +93,15 @@ func (h *historian) record(inputs []operation, call func(context.Context) ([]ans
 			return nil
 		}
 		answers = slices.Repeat([]answer{{unknown: true}}, len(inputs))
+		if *late {
+			ended = received.Add(lateMax)
+		}
 	}
 	var events []porcupine.Operation
 	for i, in := range inputs {
 		in.sent, answers[i].received = sent.UnixMicro(), received.UnixMicro()
 		events = append(events, porcupine.Operation{ClientId: h.id, Input: in, Output: answers[i],
-			Call: sent.Sub(h.trial.start).Nanoseconds(), Return: received.Sub(h.trial.start).Nanoseconds()})
+			Call: sent.Sub(h.trial.start).Nanoseconds(), Return: ended.Sub(h.trial.start).Nanoseconds()})
 		h.count(in, answers[i])
 	}
 	return events

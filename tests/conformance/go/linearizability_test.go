@@ -24,6 +24,7 @@ var (
 	workTime    = flag.Duration("linearizability.time", 4*time.Second, "how long clients work, for each durability")
 	killEvery   = flag.Duration("linearizability.kill-every", time.Second, "the mean time between kills of the server; 0: never")
 	fault       = flag.String("linearizability.fault", "", "a program that harms a cluster's store, run in place of three kills in four")
+	late        = flag.Bool("linearizability.late", false, "a call without an answer may be carried out later, as where links of a store are cut")
 	clientCount = flag.Int("linearizability.clients", 16, "clients at once")
 	rowCount    = flag.Int("linearizability.rows", 8, "rows at once; fewer make what is unknown slow to check")
 	seed        = flag.Int64("linearizability.seed", 0, "what the clients do; 0 takes a new one")
@@ -35,8 +36,11 @@ const (
 	operationsPerRow          = 400
 	operationsPerRowAfterKill = 100
 	callTimeout               = 20 * time.Second
-	checkTimeout              = 2 * time.Minute
-	finalReadAttempts         = 50
+	// HBase opens the regions of a lost server again within half a minute, on a busy machine within more.
+	harmedCallTimeout = 90 * time.Second
+	checkTimeout      = 2 * time.Minute
+	lateMax           = 24 * time.Hour // longer than any trial's row is in use
+	finalReadAttempts = 50
 	// A run below these judges too little.
 	operationsPerSecondMin        = 100
 	clusterOperationsPerSecondMin = 20
@@ -66,7 +70,8 @@ type trial struct {
 	epoch  *epoch
 	epochs int
 
-	losesAnswers bool    // between servers and store
+	losesAnswers bool // between servers and store
+	callTimeout  time.Duration
 	rateMin      float64 // operations a second
 
 	over   atomic.Bool
@@ -315,7 +320,8 @@ func linearizable(t *testing.T, durability string) {
 }
 
 func newTrial(t *testing.T, table string) *trial {
-	r := &trial{t: t, table: table, start: time.Now(), judged: make(chan *epoch, 4), rateMin: operationsPerSecondMin}
+	r := &trial{t: t, table: table, start: time.Now(), judged: make(chan *epoch, 4),
+		callTimeout: callTimeout, rateMin: operationsPerSecondMin}
 	r.epoch = r.newEpoch()
 	return r
 }
@@ -413,7 +419,7 @@ func TestLinearizableStore(t *testing.T) {
 	r := newTrial(t, f.tableName("t"))
 	r.losesAnswers, r.rateMin = true, clusterOperationsPerSecondMin
 	if *fault != "" {
-		r.rateMin = harmedOperationsPerSecondMin
+		r.callTimeout, r.rateMin = harmedCallTimeout, harmedOperationsPerSecondMin
 	}
 	finish := r.begin(addresses)
 	kills, harms := 0, map[string]int{}
