@@ -69,12 +69,14 @@ absl::StatusOr<std::unique_ptr<HBaseEngine>> HBaseEngine::Open(HBaseEngineOption
   absl::StatusOr<std::unique_ptr<hbase::Client>> client =
       hbase::Client::Create({.roots = options.address.masters, .user = options.user, .sync = options.sync});
   if (!client.ok()) return client.status();
-  const absl::Status status =
-      PrepareStore(client->get(), options.address, absl::Now() + options.open_timeout);
+  const absl::Time open_end = absl::Now() + options.open_timeout;
+  const absl::Status status = PrepareStore(client->get(), options.address, open_end);
   if (!status.ok()) return status;
   std::unique_ptr<HBaseEngine> engine(new HBaseEngine(std::move(options), *std::move(client)));
-  if (absl::Status loaded = engine->kinds_.Load(absl::Now() + engine->options_.open_timeout); !loaded.ok())
-    return loaded;
+  if (absl::Status loaded = engine->kinds_.Load(open_end); !loaded.ok()) return loaded;
+  // Whoever uses the engine reads records first, and waits for them for a moment only; their region may still be on its way from a lost
+  // server.
+  if (absl::Status there = engine->records_.Version(open_end).status(); !there.ok()) return there;
   return engine;
 }
 

@@ -17,6 +17,8 @@
 namespace sonde {
 namespace {
 
+constexpr absl::Duration kTryMax = absl::Seconds(5);  // of one call
+
 constexpr char kCatalogName[] = "catalog";
 constexpr size_t kNamespaceBytesMax = 100;
 constexpr size_t kMastersMax = 16;
@@ -124,6 +126,16 @@ std::string NameOf(const HBaseStoreAddress& address) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
+// A master that has just taken over knows no region server until they tell it that they are there.  No servers: none has by the deadline.
+absl::StatusOr<hbase::ClusterState> StateWithServers(hbase::Tables* tables, absl::Time deadline) {
+  hbase::Attempts attempts(deadline, kTryMax);
+  while (true) {
+    absl::StatusOr<hbase::ClusterState> state = tables->State(deadline);
+    if (!state.ok() || !state->servers.empty() || !IsVersionKnown(state->version)) return state;
+    if (!attempts.WaitAfter({.remedy = hbase::Remedy::kWait})) return state;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<HBaseStoreAddress> ParseHBaseStore(std::string_view text) {
@@ -200,7 +212,6 @@ absl::Status MakeTable(hbase::Client* client, const hbase::TableName& table, con
     schema.families.push_back(LogFamily(absl::Microseconds(spec.log_kept_micros)));
   const absl::Status made = client->tables()->Create(schema, spec.split_keys, deadline);
   if (!absl::IsAlreadyExists(made)) return made;
-  constexpr absl::Duration kTryMax = absl::Seconds(5);
   hbase::Attempts attempts(deadline, kTryMax);
   while (true) {
     const absl::Status there = client->regions()->Find(table, {}, deadline).status();
@@ -212,7 +223,7 @@ absl::StatusOr<StoreFacts> LookAtStore(hbase::Client* client, const HBaseStoreAd
                                        absl::Time deadline) {
   const std::string cluster = NameOf(address);
   hbase::Tables* const tables = client->tables();
-  const absl::StatusOr<hbase::ClusterState> state = tables->State(deadline);
+  const absl::StatusOr<hbase::ClusterState> state = StateWithServers(tables, deadline);
   if (!state.ok()) {
     return absl::Status(
         absl::IsDeadlineExceeded(state.status()) ? absl::StatusCode::kUnavailable : state.status().code(),

@@ -3,7 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 #include <string>
+
+#include "absl/time/clock.h"
+#include "hbase/fake_hbase_test_support.h"
 
 namespace sonde {
 namespace {
@@ -29,6 +34,31 @@ TEST(StoreLayout, OtherAddressesAreRefused) {
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << text << ": " << status;
     EXPECT_EQ(std::count(status.message().begin(), status.message().end(), '\n'), 0);
   }
+}
+
+// A master that takes over answers before region servers have told it that they are there.
+TEST(StoreLayout, AMasterThatKnowsNoServerYetIsAskedAgain) {
+  hbase::FakeHBase hbase;
+  std::atomic<int> looks = 0;
+  hbase.SetInterceptor([&](const hbase::FakeCall& call) -> std::optional<hbase::FakeAnswer> {
+    if (call.method == "ListNamespaces") return hbase::FakeAnswer{};
+    if (call.method != "GetClusterStatus") return std::nullopt;
+    hbase::pb::GetClusterStatusResponse response;
+    response.mutable_cluster_status()->mutable_hbase_version()->set_version("2.6.4");
+    if (++looks >= 3) response.mutable_cluster_status()->add_live_servers()->mutable_server()->set_port(1);
+    return hbase::FakeAnswer{.parameter = response.SerializeAsString()};
+  });
+  const auto client = *hbase::Client::Create({.roots = hbase.roots()});
+  const HBaseStoreAddress address{hbase.roots(), "sonde"};
+  const absl::StatusOr<StoreFacts> facts = LookAtStore(client.get(), address, absl::Now() + absl::Minutes(1));
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_EQ(facts->servers_count, 1u);
+  EXPECT_EQ(looks, 3);
+  looks = -1'000'000;
+  const absl::Status none =
+      LookAtStore(client.get(), address, absl::Now() + absl::Milliseconds(200)).status();
+  EXPECT_TRUE(absl::IsUnavailable(none)) << none;
+  EXPECT_TRUE(std::string(none.message()).ends_with("has no region server")) << none;
 }
 
 TEST(StoreLayout, TablesHaveTheirIdsAsNames) {
