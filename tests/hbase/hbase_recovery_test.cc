@@ -37,7 +37,7 @@ constexpr absl::Duration kBeyondRecoveryMax = absl::Seconds(2);
 constexpr absl::Duration kProbeMax = absl::Milliseconds(250);
 constexpr absl::Duration kBetweenCalls = absl::Milliseconds(20);
 constexpr absl::Duration kBetweenProbes = absl::Milliseconds(100);
-constexpr absl::Duration kFaultMax = absl::Minutes(2);
+constexpr absl::Duration kFaultMax = absl::Minutes(5);
 
 // The answers that one thread gets.
 class Gaps {
