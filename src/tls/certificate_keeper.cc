@@ -1,24 +1,13 @@
 #include "tls/certificate_keeper.h"
 
-#include <fmt/format.h>
-#include <sys/stat.h>
-
 #include <utility>
+
+#include "tls/openssl.h"
 
 namespace sonde::tls {
 
 std::string CertificateKeeper::FactsOf(const Files& files) {
-  std::string facts;
-  for (const std::string* path : {&files.certificate, &files.key, &files.client_ca}) {
-    struct stat found{};
-    if (path->empty() || stat(path->c_str(), &found) != 0) {
-      facts += "none;";
-      continue;
-    }
-    facts += fmt::format("{}:{}:{}:{}.{}:{:o};", found.st_dev, found.st_ino, found.st_size,
-                         found.st_mtim.tv_sec, found.st_mtim.tv_nsec, found.st_mode);
-  }
-  return facts;
+  return FactsOfFiles({&files.certificate, &files.key, &files.client_ca});
 }
 
 absl::StatusOr<std::unique_ptr<CertificateKeeper>> CertificateKeeper::Open(Files files, absl::Time now) {

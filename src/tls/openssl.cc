@@ -57,6 +57,20 @@ absl::StatusOr<std::string> ReadPemFile(const std::string& path, bool is_secret)
   }
 }
 
+std::string FactsOfFiles(std::initializer_list<const std::string*> paths) {
+  std::string facts;
+  for (const std::string* path : paths) {
+    struct stat found{};
+    if (path->empty() || stat(path->c_str(), &found) != 0) {
+      facts += "none;";
+      continue;
+    }
+    facts += fmt::format("{}:{}:{}:{}.{}:{:o};", found.st_dev, found.st_ino, found.st_size,
+                         found.st_mtim.tv_sec, found.st_mtim.tv_nsec, found.st_mode);
+  }
+  return facts;
+}
+
 Owned<BIO> BioOf(std::string_view bytes) {
   return Owned<BIO>(BIO_new_mem_buf(bytes.data(), static_cast<int>(bytes.size())));
 }

@@ -1,10 +1,11 @@
-// OpenSSL's objects with owners, its errors as text, and PEM files.  Only this folder's .cc files include it.
+// OpenSSL's objects with owners, its errors as text, and files.  Only this folder's .cc files include it, and context_parts.h.
 #pragma once
 
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +33,9 @@ std::string TakeOpensslError();
 // `is_secret` and others than its owner may read or write it.
 inline constexpr size_t kPemBytesMax = 1 << 20;
 absl::StatusOr<std::string> ReadPemFile(const std::string& path, bool is_secret);
+
+// What tells a file from the one that was there before, of each path; none of an empty one.
+std::string FactsOfFiles(std::initializer_list<const std::string*> paths);
 
 Owned<BIO> BioOf(std::string_view bytes);
 
