@@ -4,7 +4,8 @@ namespace sonde::hbase {
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options) {
   if (options.roots.empty()) return absl::InvalidArgumentError("No master of HBase is named");
-  absl::StatusOr<std::unique_ptr<Servers>> servers = Servers::Create(options.user, options.connect_timeout);
+  absl::StatusOr<std::unique_ptr<Servers>> servers =
+      Servers::Create({options.user, options.connect_timeout, options.tls});
   if (!servers.ok()) return servers.status();
   return std::unique_ptr<Client>(new Client(std::move(options), *std::move(servers)));
 }

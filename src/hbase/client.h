@@ -1,9 +1,10 @@
-// A client of an HBase cluster, by HBase's own RPC with SIMPLE authentication.  TLS and Kerberos are not built.
+// A client of an HBase cluster, by HBase's own RPC with SIMPLE authentication, in plain text or by TLS.  Kerberos is not built.
 //
 // HBase 2.5 and later tell through any master or region server where things are, so ZooKeeper is not asked.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,12 +26,14 @@ struct ClientOptions {
   absl::Duration connect_timeout = absl::Milliseconds(1'200);
   absl::Duration timeout = absl::Seconds(5);  // of one try, beside the time that its bytes take
   bool sync = false;                          // changes are answered when they are on disks
+  std::optional<TlsToServers> tls = {};       // nullopt: plain text
 };
 
 // Threads: its parts may be used by many at once.  All calls and scans must have ended before it does.
 class Client {
  public:
-  // Asks nothing of the cluster yet.  INVALID_ARGUMENT: there are no roots.  RESOURCE_EXHAUSTED: there is no descriptor for the loop.
+  // Asks nothing of the cluster yet.  INVALID_ARGUMENT: there are no roots.  RESOURCE_EXHAUSTED: there is no descriptor for the loop.  Those of
+  // tls::ClientContext::Load.
   static absl::StatusOr<std::unique_ptr<Client>> Create(ClientOptions options);
 
   Rows* rows() { return &rows_; }

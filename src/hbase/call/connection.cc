@@ -18,6 +18,8 @@ using Code = absl::StatusCode;
 
 // Reads of one turn, so that a fast server does not keep the loop from the others.
 constexpr int kReadsOfTurnMax = 16;
+// How a server that speaks TLS alone may answer plain text.  As an answer's length it would be beyond kAnswerBytesMax.
+constexpr std::string_view kTlsAlert = "\x15\x03";
 
 CallResult Failed(std::string message, Code code, bool may_be_done, Remedy remedy) {
   CallResult result;
@@ -119,6 +121,22 @@ void Connection::OnConnected() {
   socklen_t size = sizeof(error);
   getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) return CloseNow("Connecting to " + name_ + " failed: " + strerror(error));
+  if (options_.tls == nullptr) return Open();
+  loop_->timers()->Remove(&connect_timer_);
+  loop_->timers()->Set(&connect_timer_, loop_->now() + absl::ToChronoNanoseconds(options_.connect_timeout));
+  stream_ = std::make_unique<tls::ClientStream>(options_.tls, descriptor_, options_.tls_name);
+  Handshake();
+}
+
+void Connection::Handshake() {
+  const tls::SecureSocket::State state = stream_->Handshake();
+  if (state == tls::SecureSocket::State::kEnded)
+    return CloseOfTls("The TLS handshake with " + name_ + " failed: ");
+  if (state == tls::SecureSocket::State::kOk) return Open();
+  WaitFor(stream_->waits_to_send() ? EPOLLOUT : EPOLLIN);
+}
+
+void Connection::Open() {
   loop_->timers()->Remove(&connect_timer_);
   is_connected_ = true;
   Write();
@@ -126,7 +144,7 @@ void Connection::OnConnected() {
 
 void Connection::OnReady(uint32_t events) {
   const std::shared_ptr<Connection> self = self_;
-  if (!is_connected_) return OnConnected();
+  if (!is_connected_) return stream_ == nullptr ? OnConnected() : Handshake();
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) Read();
   if (!is_closed_ && (events & EPOLLOUT) != 0) Write();
 }
@@ -134,15 +152,15 @@ void Connection::OnReady(uint32_t events) {
 void Connection::Write() {
   while (!unsent_.empty()) {
     const Unsent& front = unsent_.front();
-    const ssize_t sent =
-        send(descriptor_, front.bytes.data() + front_sent_, front.bytes.size() - front_sent_, MSG_NOSIGNAL);
-    if (sent < 0) {
-      if (IsLater()) break;
-      return CloseNow("The connection to " + name_ + " broke: " + strerror(errno));
+    const ssize_t sent = Transmit(std::string_view(front.bytes).substr(front_sent_));
+    const bool is_later = sent < 0 && IsLater();
+    if (sent < 0 && !is_later) return CloseBroken(/*is_end=*/false);
+    // From its first byte on a call goes its way, unless the connection breaks.  TLS may hold a record that the socket did not take.
+    if (!is_later || stream_ != nullptr) {
+      if (const auto call = calls_.find(front.call); call != calls_.end()) call->second->is_sent = true;
     }
+    if (is_later) break;
     front_sent_ += static_cast<size_t>(sent);
-    // From its first byte on a call goes its way, unless the connection breaks.
-    if (const auto call = calls_.find(front.call); call != calls_.end()) call->second->is_sent = true;
     if (front_sent_ < front.bytes.size()) continue;
     unsent_bytes_.fetch_sub(front.bytes.size(), std::memory_order_relaxed);
     front_sent_ = 0;
@@ -152,22 +170,60 @@ void Connection::Write() {
 }
 
 void Connection::WaitForEvents() {
-  const uint32_t events = EPOLLIN | (unsent_.empty() ? 0u : static_cast<uint32_t>(EPOLLOUT));
+  WaitFor(EPOLLIN | (unsent_.empty() ? 0u : static_cast<uint32_t>(EPOLLOUT)));
+}
+
+void Connection::WaitFor(uint32_t events) {
   if (std::exchange(events_, events) != events) loop_->Wait(this, descriptor_, events, false);
+}
+
+ssize_t Connection::Transmit(std::string_view bytes) {
+  if (stream_ == nullptr) return send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  const tls::SecureSocket::Result sent = stream_->Send(bytes.data(), bytes.size());
+  if (sent.state == tls::SecureSocket::State::kOk) return static_cast<ssize_t>(sent.bytes);
+  errno = sent.state == tls::SecureSocket::State::kLater ? EAGAIN : EPIPE;
+  return -1;
+}
+
+ssize_t Connection::Receive() {
+  if (stream_ == nullptr) return recv(descriptor_, loop_->receive_buffer(), Loop::kReceiveBytes, 0);
+  const tls::SecureSocket::Result got = stream_->Receive(loop_->receive_buffer(), Loop::kReceiveBytes);
+  if (got.state == tls::SecureSocket::State::kOk) return static_cast<ssize_t>(got.bytes);
+  errno = EAGAIN;
+  return got.state == tls::SecureSocket::State::kLater ? -1 : 0;
+}
+
+void Connection::CloseBroken(bool is_end) {
+  if (stream_ != nullptr) return CloseOfTls("The connection to " + name_ + " broke: ");
+  if (!is_end && has_received_) return CloseNow("The connection to " + name_ + " broke: " + strerror(errno));
+  CloseNow("The server " + name_ + " closed the connection" +
+           (has_received_ ? "" : " before it answered anything, as HBase does where it wants TLS"));
+}
+
+void Connection::CloseOfTls(const std::string& what) {
+  const tls::ClientStream::Fault fault = stream_->fault();
+  const bool is_final = fault.is_settled && !*options_.has_answered_by_tls;
+  CloseNow(what + fault.text, is_final ? Code::kFailedPrecondition : Code::kUnavailable);
 }
 
 void Connection::Read() {
   for (int reads = 0; reads < kReadsOfTurnMax && !is_closed_; ++reads) {
-    const ssize_t got = recv(descriptor_, loop_->receive_buffer(), Loop::kReceiveBytes, 0);
-    if (got == 0) return CloseNow("The server " + name_ + " closed the connection");
-    if (got < 0) {
-      if (IsLater()) return;
-      return CloseNow("The connection to " + name_ + " broke: " + strerror(errno));
+    const ssize_t got = Receive();
+    if (got <= 0) {
+      if (got < 0 && IsLater()) return;
+      return CloseBroken(/*is_end=*/got == 0);
     }
     last_received_ = loop_->now();
+    if (!has_received_ && stream_ == nullptr &&
+        std::string_view(loop_->receive_buffer(), static_cast<size_t>(got)).starts_with(kTlsAlert))
+      return CloseNow("The server " + name_ + " speaks TLS, and was spoken to in plain text",
+                      Code::kFailedPrecondition);
+    if (!std::exchange(has_received_, true) && stream_ != nullptr) *options_.has_answered_by_tls = true;
     cutter_.Add({loop_->receive_buffer(), static_cast<size_t>(got)});
     TakeFrames();
-    if (static_cast<size_t>(got) < Loop::kReceiveBytes) return;
+    // What has ended TLS is asked for at once: the socket may not tell of it.
+    const bool has_ended = stream_ != nullptr && stream_->has_ended();
+    if (static_cast<size_t>(got) < Loop::kReceiveBytes && !has_ended) return;
   }
 }
 
@@ -183,9 +239,9 @@ void Connection::TakeFrames() {
       // An answer that comes too late, or a failure of the whole connection, which has a number that no call has.
       const bool is_of_connection = answer->call_id() > INT32_MAX || answer->call_id() == 0;
       if (!is_of_connection || !answer->failure().has_value()) continue;
-      return CloseNow(answer->failure()->message +
-                          " (Sonde has SIMPLE authentication only: TLS and Kerberos are not built)",
-                      answer->failure()->code);
+      return CloseNow(
+          answer->failure()->message + " (Sonde has SIMPLE authentication only: Kerberos is not built)",
+          answer->failure()->code);
     }
     const std::unique_ptr<Call> call = std::move(found->second);
     calls_.erase(found);
@@ -233,6 +289,7 @@ void Connection::CloseNow(const std::string& why, Code code) {
   closed_code_ = code;
   loop_->timers()->Remove(&connect_timer_);
   if (descriptor_ >= 0) {
+    if (stream_ != nullptr) stream_->EndSending();
     loop_->Wait(this, descriptor_, 0, false);
     // What the system has not sent yet must not arrive after its callers were told that it is lost, as it would when a cut link comes back.
     const linger none{.l_onoff = 1, .l_linger = 0};
@@ -240,7 +297,7 @@ void Connection::CloseNow(const std::string& why, Code code) {
     close(std::exchange(descriptor_, -1));
   }
   // A call of which only a part was sent cannot be carried out.
-  if (!unsent_.empty() && front_sent_ > 0) {
+  if (!unsent_.empty()) {
     if (const auto call = calls_.find(unsent_.front().call); call != calls_.end())
       call->second->is_sent = false;
   }

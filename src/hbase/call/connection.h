@@ -21,6 +21,7 @@
 #include "hbase/call/loop.h"
 #include "hbase/wire/failure.h"
 #include "hbase/wire/frames.h"
+#include "tls/client_stream.h"
 
 namespace sonde::hbase {
 
@@ -39,7 +40,12 @@ constexpr size_t kUnsentBytesMax = size_t{256} << 20;
 struct ConnectionOptions {
   std::string service;  // "ClientService"
   std::string user;
-  absl::Duration connect_timeout = absl::Seconds(3);
+  absl::Duration connect_timeout = absl::Seconds(3);   // and that of TLS's handshake after it
+  std::shared_ptr<const tls::ClientContext> tls = {};  // null: plain text
+  std::string tls_name = {};                           // for which the server's certificate must be
+  // Whether any server has answered over TLS yet, with this one's settings.  Until then a fault of TLS is one of the settings, and
+  // no call is tried again; later it is one of that server.  Not null with `tls`, and outlives the loop.
+  std::atomic<bool>* has_answered_by_tls = nullptr;
 };
 
 class Connection final : public LoopSocket, public std::enable_shared_from_this<Connection> {
@@ -74,7 +80,8 @@ class Connection final : public LoopSocket, public std::enable_shared_from_this<
   };
   struct ConnectTimer final : LoopTimer {
     void OnDue() override {
-      connection->CloseNow("no connection to " + connection->name_ + " within its time");
+      connection->CloseNow((connection->stream_ == nullptr ? "No connection to " : "No TLS with ") +
+                           connection->name_ + " within its time");
     }
     Connection* connection = nullptr;
   };
@@ -83,14 +90,23 @@ class Connection final : public LoopSocket, public std::enable_shared_from_this<
   void Begin(std::unique_ptr<Call> call, std::string frame, absl::Duration timeout);
   void Connect();
   void OnConnected();
+  void Open();
+  void Handshake();
+  void CloseOfTls(const std::string& what);
   void Write();
   void Read();
+  // As send and recv: -1 with errno, 0 at the end.
+  ssize_t Transmit(std::string_view bytes);
+  ssize_t Receive();
+  // Closes after Transmit or Receive has failed, or the end has come.
+  void CloseBroken(bool is_end);
   void TakeFrames();
   void OnTimeout(Call* call);
   void CloseNow(const std::string& why, absl::StatusCode code = absl::StatusCode::kUnavailable);
   // Ends a call that has no answer.
   void Fail(std::unique_ptr<Call> call, const std::string& why, absl::StatusCode code);
   void WaitForEvents();
+  void WaitFor(uint32_t events);
 
   Loop* const loop_;
   const std::string name_;
@@ -104,7 +120,9 @@ class Connection final : public LoopSocket, public std::enable_shared_from_this<
   // Of the loop's thread.
   std::shared_ptr<Connection> self_;  // while the loop may tell of the socket
   int descriptor_ = -1;
-  bool is_connected_ = false;
+  bool is_connected_ = false;  // calls may be sent
+  bool has_received_ = false;
+  std::unique_ptr<tls::ClientStream> stream_;  // null: plain text, or not connected yet
   uint32_t events_ = 0;
   std::string closed_why_;
   absl::StatusCode closed_code_ = absl::StatusCode::kUnavailable;

@@ -27,6 +27,10 @@ class ConnectionTest : public testing::Test {
     if (call.method == "silent") return {.deed = Deed::kStaySilent};
     if (call.method == "close") return {.deed = Deed::kCloseConnection};
     if (call.method == "garbage") return {.deed = Deed::kSendGarbage};
+    if (call.method == "refuse") {
+      return {.exception = "org.apache.hadoop.hbase.security.AccessDeniedException",
+              .deed = Deed::kRefuseConnection};
+    }
     if (call.method == "throw") return {.exception = "org.apache.hadoop.hbase.RegionTooBusyException"};
     return {.parameter = call.method + ":" + call.parameter, .cells = call.cells};
   }
@@ -36,7 +40,7 @@ class ConnectionTest : public testing::Test {
   }
 
   FakeServer server_{0, Echo};
-  std::unique_ptr<Servers> servers_ = *Servers::Create("user", absl::Seconds(3));
+  std::unique_ptr<Servers> servers_ = *Servers::Create({.user = "user"});
 };
 
 TEST_F(ConnectionTest, ManyCallsShareAConnection) {
@@ -151,6 +155,16 @@ TEST_F(ConnectionTest, ACallThatWasGivenUpDoesNotArriveLater) {
   EXPECT_LT(arrived, cells.size());
   close(accepted);
   close(listener);
+}
+
+TEST_F(ConnectionTest, AServerThatWantsKerberosIsToldThatItIsNotBuilt) {
+  const CallResult result = Start("refuse").Wait();
+  ASSERT_TRUE(result.failure.has_value());
+  EXPECT_EQ(result.failure->remedy, Remedy::kNone);
+  EXPECT_EQ(result.failure->code, absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(
+      result.failure->message,
+      "HBase answered AccessDeniedException:  (Sonde has SIMPLE authentication only: Kerberos is not built)");
 }
 
 TEST_F(ConnectionTest, CallsBeyondTheBoundFailAtOnce) {

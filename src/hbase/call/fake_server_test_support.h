@@ -8,9 +8,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -21,6 +23,7 @@
 #include "absl/synchronization/mutex.h"
 #include "base/varint.h"
 #include "hbase/wire/names.h"
+#include "tls/stream.h"
 
 namespace sonde::hbase {
 
@@ -33,11 +36,66 @@ struct FakeCall {
 };
 
 struct FakeAnswer {
-  enum class Deed : uint8_t { kAnswer, kCloseConnection, kStaySilent, kSendGarbage };
+  // kRefuseConnection: the exception is the connection's, of no call, and the connection closes.
+  enum class Deed : uint8_t { kAnswer, kCloseConnection, kStaySilent, kSendGarbage, kRefuseConnection };
   std::string parameter = {};
   std::string cells = {};
   std::string exception = {};  // class; not empty: the answer is this
   Deed deed = Deed::kAnswer;
+};
+
+// How a fake server meets those who connect.
+struct FakeTls {
+  enum class Handshake : uint8_t { kDone, kSilent, kCut };
+  std::shared_ptr<const tls::Context> context = nullptr;  // null: in plain text
+  Handshake handshake = Handshake::kDone;
+};
+
+// A connection at the server's side, whose calls wait: plain text, or TLS.
+class FakeWire {
+ public:
+  FakeWire(int descriptor, const FakeTls& tls) : descriptor_(descriptor) {
+    if (tls.context != nullptr)
+      stream_ = std::make_unique<tls::Stream>(tls.context, descriptor, tls::Stream::kHttp1);
+  }
+
+  // Returns false if there is no connection to speak over.
+  bool Open() { return stream_ == nullptr || stream_->Handshake() == tls::SecureSocket::State::kOk; }
+  bool Receive(size_t count, std::string* bytes) {
+    while (received_.size() < count) {
+      const size_t before = received_.size();
+      received_.resize(before + tls::kRecordBytesMax);
+      const ssize_t got = ReceiveSome(received_.data() + before);
+      received_.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+      if (got <= 0) return false;
+    }
+    *bytes = received_.substr(0, count);
+    received_.erase(0, count);
+    return true;
+  }
+  void Send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = SendSome(bytes);
+      if (sent <= 0) return;
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    }
+  }
+
+ private:
+  ssize_t ReceiveSome(char* buffer) {
+    if (stream_ == nullptr) return recv(descriptor_, buffer, tls::kRecordBytesMax, 0);
+    const tls::SecureSocket::Result got = stream_->Receive(buffer, tls::kRecordBytesMax);
+    return got.state == tls::SecureSocket::State::kOk ? static_cast<ssize_t>(got.bytes) : 0;
+  }
+  ssize_t SendSome(std::string_view bytes) {
+    if (stream_ == nullptr) return send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const tls::SecureSocket::Result sent = stream_->Send(bytes.data(), bytes.size());
+    return sent.state == tls::SecureSocket::State::kOk ? static_cast<ssize_t>(sent.bytes) : 0;
+  }
+
+  const int descriptor_;
+  std::unique_ptr<tls::Stream> stream_;
+  std::string received_;
 };
 
 // A server whose answers a function makes.  The function runs on a thread of the connection.
@@ -70,6 +128,11 @@ class FakeServer {
 
   const ServerAddress& address() const { return address_; }
   int connections() const { return connections_; }
+  // Of the connections that come from now on.
+  void SetTls(FakeTls tls) {
+    const absl::MutexLock lock(&mutex_);
+    tls_ = std::move(tls);
+  }
 
  private:
   void Accept() {
@@ -79,8 +142,8 @@ class FakeServer {
       ++connections_;
       const absl::MutexLock lock(&mutex_);
       open_.push_back(descriptor);
-      threads_.emplace_back([this, descriptor] {
-        Serve(descriptor);
+      threads_.emplace_back([this, descriptor, tls = tls_] {
+        Meet(descriptor, tls);
         const absl::MutexLock lock_again(&mutex_);
         open_.remove(descriptor);
         close(descriptor);
@@ -88,38 +151,46 @@ class FakeServer {
     }
   }
 
-  static bool Receive(int descriptor, size_t count, std::string* bytes) {
-    bytes->resize(count);
-    for (size_t got = 0; got < count;) {
-      const ssize_t more = recv(descriptor, bytes->data() + got, count - got, 0);
-      if (more <= 0) return false;
-      got += static_cast<size_t>(more);
-    }
-    return true;
-  }
-  static bool ReceiveFrame(int descriptor, std::string* frame) {
+  static bool ReceiveFrame(FakeWire* wire, std::string* frame) {
     std::string length_bytes;
-    if (!Receive(descriptor, 4, &length_bytes)) return false;
+    if (!wire->Receive(4, &length_bytes)) return false;
     std::string_view view = length_bytes;
     uint32_t length = 0;
-    return GetFixed32(&view, &length) && Receive(descriptor, length, frame);
-  }
-  static void SendAll(int descriptor, std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t sent = send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent <= 0) return;
-      bytes.remove_prefix(static_cast<size_t>(sent));
-    }
+    return GetFixed32(&view, &length) && wire->Receive(length, frame);
   }
 
-  void Serve(int descriptor) {
+  void Meet(int descriptor, const FakeTls& tls) {
+    std::string bytes(100, '\0');
+    if (tls.handshake == FakeTls::Handshake::kCut) (void)!recv(descriptor, bytes.data(), bytes.size(), 0);
+    if (tls.handshake == FakeTls::Handshake::kSilent) {
+      while (recv(descriptor, bytes.data(), bytes.size(), 0) > 0) continue;
+    }
+    if (tls.handshake != FakeTls::Handshake::kDone) return;
+    FakeWire wire(descriptor, tls);
+    if (wire.Open()) Serve(&wire);
+  }
+
+  static void SendException(FakeWire* wire, uint32_t call_id, const std::string& name) {
+    pb::ResponseHeader response;
+    response.set_call_id(call_id);
+    response.mutable_exception()->set_exception_class_name(name);
+    std::string body;
+    PutBytes(&body, response.SerializeAsString());
+    std::string frame;
+    PutFixed32(&frame, static_cast<uint32_t>(body.size()));
+    wire->Send(frame.append(body));
+  }
+
+  void Serve(FakeWire* wire) {
     std::string bytes;
-    if (!Receive(descriptor, 6, &bytes) || bytes != std::string("HBas\0\x50", 6) ||
-        !ReceiveFrame(descriptor, &bytes))
+    if (!wire->Receive(6, &bytes) || bytes != std::string("HBas\0\x50", 6) || !ReceiveFrame(wire, &bytes)) {
+      // As HBase answers what is no opening.
+      SendException(wire, UINT32_MAX, "org.apache.hadoop.hbase.ipc.FatalConnectionException");
       return;
+    }
     pb::ConnectionHeader opening;
     ASSERT_TRUE(opening.ParseFromString(bytes));
-    while (ReceiveFrame(descriptor, &bytes)) {
+    while (ReceiveFrame(wire, &bytes)) {
       std::string_view rest = bytes;
       std::string_view header_bytes;
       std::string_view parameter;
@@ -134,21 +205,26 @@ class FakeServer {
       if (answer.deed == Deed::kStaySilent) continue;
       if (answer.deed == Deed::kCloseConnection) return;
       if (answer.deed == Deed::kSendGarbage) {
-        SendAll(descriptor, std::string("\0\0\0\x05hello", 9));
+        wire->Send(std::string("\0\0\0\x05hello", 9));
+        continue;
+      }
+      if (!answer.exception.empty()) {
+        const bool is_of_all = answer.deed == Deed::kRefuseConnection;
+        SendException(wire, is_of_all ? UINT32_MAX : request.call_id(), answer.exception);
+        if (is_of_all) return;
         continue;
       }
       pb::ResponseHeader response;
       response.set_call_id(request.call_id());
-      if (!answer.exception.empty()) response.mutable_exception()->set_exception_class_name(answer.exception);
       if (!answer.cells.empty())
         response.mutable_cell_block_meta()->set_length(static_cast<uint32_t>(answer.cells.size()));
       std::string body;
       PutBytes(&body, response.SerializeAsString());
-      if (answer.exception.empty()) PutBytes(&body, answer.parameter);
+      PutBytes(&body, answer.parameter);
       body.append(answer.cells);
       std::string frame;
       PutFixed32(&frame, static_cast<uint32_t>(body.size()));
-      SendAll(descriptor, frame.append(body));
+      wire->Send(frame.append(body));
     }
   }
 
@@ -158,6 +234,7 @@ class FakeServer {
   ServerAddress address_;
   std::atomic<int> connections_ = 0;
   absl::Mutex mutex_;
+  FakeTls tls_ ABSL_GUARDED_BY(mutex_);
   std::list<int> open_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;  // of the acceptor
   std::thread acceptor_;

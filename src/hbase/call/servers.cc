@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/time/clock.h"
 
 namespace sonde::hbase {
 namespace {
@@ -27,14 +28,22 @@ CallResult StartedCall::Wait() {
   return std::move(state_->result);
 }
 
-absl::StatusOr<std::unique_ptr<Servers>> Servers::Create(std::string user, absl::Duration connect_timeout) {
+absl::StatusOr<std::unique_ptr<Servers>> Servers::Create(ServersOptions options) {
+  std::unique_ptr<tls::ClientKeeper> certificates;
+  if (options.tls.has_value()) {
+    absl::StatusOr<std::unique_ptr<tls::ClientKeeper>> opened =
+        tls::ClientKeeper::Open(options.tls->files, absl::Now());
+    if (!opened.ok()) return opened.status();
+    certificates = *std::move(opened);
+  }
   absl::StatusOr<std::unique_ptr<Loop>> loop = Loop::Start();
   if (!loop.ok()) return loop.status();
-  return std::unique_ptr<Servers>(new Servers(*std::move(loop), std::move(user), connect_timeout));
+  return std::unique_ptr<Servers>(new Servers(std::move(options), std::move(certificates), *std::move(loop)));
 }
 
-Servers::Servers(std::unique_ptr<Loop> loop, std::string user, absl::Duration connect_timeout)
-    : loop_(std::move(loop)), user_(std::move(user)), connect_timeout_(connect_timeout) {}
+Servers::Servers(ServersOptions options, std::unique_ptr<tls::ClientKeeper> certificates,
+                 std::unique_ptr<Loop> loop)
+    : options_(std::move(options)), certificates_(std::move(certificates)), loop_(std::move(loop)) {}
 
 Servers::~Servers() {
   const absl::MutexLock lock(&mutex_);
@@ -57,7 +66,12 @@ absl::StatusOr<std::shared_ptr<Connection>> Servers::ConnectionTo(const ServerAd
   std::erase_if(connections_, [](const auto& one) { return one.second->is_closed(); });
   std::shared_ptr<Connection>& connection = connections_[{server, service}];
   if (connection == nullptr) {  // nobody else was quicker
-    ConnectionOptions options{service, user_, connect_timeout_};
+    ConnectionOptions options{service, options_.user, options_.connect_timeout};
+    if (certificates_ != nullptr) {
+      options.tls = certificates_->Current(absl::Now());
+      options.tls_name = options_.tls->server_name.empty() ? server.host : options_.tls->server_name;
+      options.has_answered_by_tls = &has_answered_by_tls_;
+    }
     connection = std::make_shared<Connection>(loop_.get(), server.Text(), *address, std::move(options));
   }
   return connection;

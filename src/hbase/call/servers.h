@@ -3,8 +3,10 @@
 // Threads: all functions may be called at once.  Call must not be called from a callback.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "hbase/call/connection.h"
 #include "hbase/call/loop.h"
 #include "hbase/wire/names.h"
+#include "tls/client_keeper.h"
 
 namespace sonde::hbase {
 
@@ -51,10 +54,23 @@ class StartedCall {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
+// TLS to all servers.  Files that have changed count from the next connection on.
+struct TlsToServers {
+  tls::ClientFiles files;
+  std::string server_name = {};  // for which all servers' certificates must be; empty: each for its host
+  bool operator==(const TlsToServers&) const = default;
+};
+
+struct ServersOptions {
+  std::string user;
+  absl::Duration connect_timeout = absl::Seconds(3);
+  std::optional<TlsToServers> tls = std::nullopt;  // nullopt: plain text
+};
+
 class Servers {
  public:
-  // RESOURCE_EXHAUSTED: there is no descriptor for the loop.
-  static absl::StatusOr<std::unique_ptr<Servers>> Create(std::string user, absl::Duration connect_timeout);
+  // RESOURCE_EXHAUSTED: there is no descriptor for the loop.  Those of tls::ClientContext::Load.
+  static absl::StatusOr<std::unique_ptr<Servers>> Create(ServersOptions options);
   // Ends all calls.
   ~Servers();
 
@@ -70,15 +86,21 @@ class Servers {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   Loop* loop() const { return loop_.get(); }
+  // The files of TLS changed and do not fit, so that those before are in force.  nullopt: plain text.
+  std::optional<bool> tls_reload_failed() const {
+    return certificates_ == nullptr ? std::nullopt : std::optional(certificates_->reload_failed());
+  }
 
  private:
-  Servers(std::unique_ptr<Loop> loop, std::string user, absl::Duration connect_timeout);
+  Servers(ServersOptions options, std::unique_ptr<tls::ClientKeeper> certificates,
+          std::unique_ptr<Loop> loop);
   absl::StatusOr<std::shared_ptr<Connection>> ConnectionTo(const ServerAddress& server, const char* service)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  const ServersOptions options_;
+  const std::unique_ptr<tls::ClientKeeper> certificates_;
+  std::atomic<bool> has_answered_by_tls_ = false;
   const std::unique_ptr<Loop> loop_;
-  const std::string user_;
-  const absl::Duration connect_timeout_;
   absl::Mutex mutex_;
   std::map<std::pair<ServerAddress, std::string>, std::shared_ptr<Connection>> connections_
       ABSL_GUARDED_BY(mutex_);
