@@ -66,8 +66,8 @@ void AddGuard(const RowGuard& guard, EditNeeds* needs) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HBaseEngine>> HBaseEngine::Open(HBaseEngineOptions options) {
-  absl::StatusOr<std::unique_ptr<hbase::Client>> client =
-      hbase::Client::Create({.roots = options.address.masters, .user = options.user, .sync = options.sync});
+  absl::StatusOr<std::unique_ptr<hbase::Client>> client = hbase::Client::Create(
+      {.roots = options.address.masters, .user = options.user, .sync = options.sync, .tls = options.tls});
   if (!client.ok()) return client.status();
   const absl::Time open_end = absl::Now() + options.open_timeout;
   const absl::Status status = PrepareStore(client->get(), options.address, open_end);
@@ -466,7 +466,7 @@ double HBaseEngine::WritePressure() const {
 
 std::vector<Figure> HBaseEngine::Figures() const {
   const auto number = [](uint64_t count) { return static_cast<double>(count); };
-  return {
+  std::vector<Figure> figures = {
       Figure::Counter("sonde_hbase_blind_changes_total", "Changes of rows that needed no look at the row.")
           .Add(number(blind_changes_)),
       Figure::Counter("sonde_hbase_guarded_changes_total", "Changes of rows that read the row first.")
@@ -490,6 +490,13 @@ std::vector<Figure> HBaseEngine::Figures() const {
           .Add(number(log_.ended_slots())),
       Figure::Counter("sonde_hbase_lookups_total", "Reads of hbase:meta.")
           .Add(number(client_->regions()->lookups()))};
+  if (const std::optional<bool> reload_failed = client_->servers()->tls_reload_failed()) {
+    figures.push_back(
+        Figure::Gauge("sonde_hbase_tls_reload_failed",
+                      "1: the files of TLS to HBase changed and do not fit, and those before are in force.")
+            .Add(*reload_failed ? 1 : 0));
+  }
+  return figures;
 }
 
 }  // namespace sonde

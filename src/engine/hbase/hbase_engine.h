@@ -21,6 +21,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,7 @@ struct HBaseEngineOptions {
   HBaseStoreAddress address;
   std::string user = "sonde";  // who HBase is told that it is
   bool sync = false;  // changes are answered when HBase's copies have them on their disks, and not in memory
+  std::optional<hbase::TlsToServers> tls = {};  // nullopt: plain text
   absl::Duration open_timeout = absl::Seconds(30);
   LogPositionsOptions log = {};
 };

@@ -168,6 +168,20 @@ absl::StatusOr<HBaseStoreAddress> ParseHBaseStore(std::string_view text) {
   return address;
 }
 
+absl::StatusOr<std::optional<hbase::TlsToServers>> StoreTlsOf(std::string_view flag,
+                                                              const hbase::TlsToServers& given) {
+  const tls::ClientFiles& files = given.files;
+  if (files.certificate.empty() != files.key.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{0}-certificate and {0}-key go together: a certificate is shown with its key", flag));
+  }
+  if (!files.ca.empty()) return given;
+  if (files.key.empty() && given.server_name.empty()) return std::nullopt;
+  return absl::InvalidArgumentError(
+      fmt::format("{0}-{1} needs {0}-ca, the CA of the certificates that HBase's servers show", flag,
+                  files.key.empty() ? "server-name" : "certificate"));
+}
+
 hbase::TableName CatalogTable(std::string_view space) { return {std::string(space), kCatalogName}; }
 
 hbase::TableName CellsTable(std::string_view space, TableId table) {

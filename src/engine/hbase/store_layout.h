@@ -31,6 +31,11 @@ constexpr std::string_view kHBaseScheme = "hbase://";
 // INVALID_ARGUMENT: it is no such address.
 absl::StatusOr<HBaseStoreAddress> ParseHBaseStore(std::string_view text);
 
+// How the cluster is reached, of the values of the flags FLAG-ca, FLAG-certificate, FLAG-key and FLAG-server-name; empty: not given.
+// nullopt: in plain text.  INVALID_ARGUMENT, naming the flags: some are given without one that they need.
+absl::StatusOr<std::optional<hbase::TlsToServers>> StoreTlsOf(std::string_view flag,
+                                                              const hbase::TlsToServers& given);
+
 hbase::TableName CatalogTable(std::string_view space);
 hbase::TableName CellsTable(std::string_view space, TableId table);
 // nullopt: it is no table of cells.

@@ -61,6 +61,24 @@ TEST(StoreLayout, AMasterThatKnowsNoServerYetIsAskedAgain) {
   EXPECT_TRUE(std::string(none.message()).ends_with("has no region server")) << none;
 }
 
+TEST(StoreLayout, FlagsOfTlsGoTogether) {
+  using Tls = hbase::TlsToServers;
+  EXPECT_EQ(*StoreTlsOf("--t", {}), std::nullopt);
+  const Tls whole{.files = {"ca", "certificate", "key"}, .server_name = "name"};
+  EXPECT_EQ(*StoreTlsOf("--t", whole), whole);
+  EXPECT_EQ(*StoreTlsOf("--t", {.files = {.ca = "ca"}}), (Tls{.files = {.ca = "ca"}}));
+  const auto fault_of = [](const Tls& given) {
+    return std::string(StoreTlsOf("--t", given).status().message());
+  };
+  const std::string both = "--t-certificate and --t-key go together: a certificate is shown with its key";
+  EXPECT_EQ(fault_of({.files = {"ca", "certificate", ""}}), both);
+  EXPECT_EQ(fault_of({.files = {"ca", "", "key"}}), both);
+  EXPECT_EQ(fault_of({.files = {"", "certificate", "key"}}),
+            "--t-certificate needs --t-ca, the CA of the certificates that HBase's servers show");
+  EXPECT_EQ(fault_of({.server_name = "name"}),
+            "--t-server-name needs --t-ca, the CA of the certificates that HBase's servers show");
+}
+
 TEST(StoreLayout, TablesHaveTheirIdsAsNames) {
   for (const TableId id : {1u, 7u, 0xABCDEFu, 0xFFFFFFFEu}) EXPECT_EQ(CellsTableId(CellsTable("s", id)), id);
   EXPECT_EQ(CellsTable("s", 0x1f).Text(), "s:t0000001f");
