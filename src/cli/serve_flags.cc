@@ -71,6 +71,30 @@ void ServeFlags::AddPlaces(CLI::App* command) {
             "store", &store_, &ServeSettings::store);
 }
 
+void ServeFlags::AddStoreTls(CLI::App* command) {
+  const auto take = [this](CLI::Option* flag, std::string key, std::string tls::ClientFiles::* member) {
+    Take(flag, std::move(key), SettingKind::kText, [this, member](ServeSettings* settings) {
+      settings->store_tls.*member = values_.store_tls.*member;
+      return absl::OkStatus();
+    });
+  };
+  take(command->add_option("--store-tls-ca", values_.store_tls.ca,
+                           "with --store: PEM file of the CA of the certificates that HBase's servers show, "
+                           "which are reached by TLS [plain text]"),
+       "store_tls_ca", &tls::ClientFiles::ca);
+  take(command->add_option("--store-tls-certificate", values_.store_tls.certificate,
+                           "with --store-tls-ca: PEM file of the certificate that is shown to HBase, which "
+                           "wants one unless it was told otherwise [none]"),
+       "store_tls_certificate", &tls::ClientFiles::certificate);
+  take(command->add_option("--store-tls-key", values_.store_tls.key,
+                           "PEM file of its key, for nobody but its owner (mode 0600)"),
+       "store_tls_key", &tls::ClientFiles::key);
+  TakeValue(command->add_option("--store-tls-server-name", values_.store_tls_server_name,
+                                "with --store-tls-ca: the name for which the certificates of all of HBase's "
+                                "servers are [each for its host]"),
+            "store_tls_server_name", &values_.store_tls_server_name, &ServeSettings::store_tls_server_name);
+}
+
 void ServeFlags::AddLimits(CLI::App* command) {
   Take(command->add_option("--memory", memory_,
                            "Memory that the process may take, such as 4GiB "
@@ -225,6 +249,7 @@ void ServeFlags::AddSecurity(CLI::App* command) {
 std::shared_ptr<ServeFlags> ServeFlags::Add(CLI::App* command) {
   std::shared_ptr<ServeFlags> flags(new ServeFlags());
   flags->AddPlaces(command);
+  flags->AddStoreTls(command);
   flags->AddLimits(command);
   flags->AddLogs(command);
   flags->AddSecurity(command);

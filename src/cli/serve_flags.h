@@ -38,6 +38,7 @@ class ServeFlags {
 
   ServeFlags() = default;
   void AddPlaces(CLI::App* command);
+  void AddStoreTls(CLI::App* command);
   void AddLimits(CLI::App* command);
   void AddLogs(CLI::App* command);
   void AddSecurity(CLI::App* command);

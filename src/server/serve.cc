@@ -281,13 +281,15 @@ absl::StatusOr<std::unique_ptr<LocalStore>> OpenStore(const ServeSettings& setti
   if (settings.store.has_value()) {
     absl::StatusOr<HBaseStoreAddress> address = ParseHBaseStore(*settings.store);
     if (!address.ok()) return address.status();
+    auto tls = StoreTlsOf("--store-tls", {settings.store_tls, settings.store_tls_server_name});
+    if (!tls.ok()) return tls.status();
     const auto storage_of = [plain = settings.plain_tables,
                              packed = settings.packed_tables](std::string_view table) {
       if (FitsPatterns(plain, table)) return CellStorage::kPlain;
       return FitsPatterns(packed, table) ? CellStorage::kPackedAtOnce : CellStorage::kPacked;
     };
     return LocalStore::OpenHBase(
-        {.engine = {.address = *std::move(address), .sync = sync},
+        {.engine = {.address = *std::move(address), .sync = sync, .tls = *std::move(tls)},
          .settler = SettlerOptions(),
          .storage_of = storage_of,
          .tell_error = [](const absl::Status& error) { spdlog::warn("settling: {}", error.ToString()); }},

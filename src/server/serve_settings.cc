@@ -114,6 +114,14 @@ absl::Status SetOne(const std::string& key, const YAML::Node& value, ServeSettin
     settings->temporary = value.as<bool>();
   } else if (key == "store") {
     settings->store = value.as<std::string>();
+  } else if (key == "store_tls_ca") {
+    settings->store_tls.ca = value.as<std::string>();
+  } else if (key == "store_tls_certificate") {
+    settings->store_tls.certificate = value.as<std::string>();
+  } else if (key == "store_tls_key") {
+    settings->store_tls.key = value.as<std::string>();
+  } else if (key == "store_tls_server_name") {
+    settings->store_tls_server_name = value.as<std::string>();
   } else if (key == "memory") {
     return ParseBytes(value.as<std::string>(), &settings->memory_bytes);
   } else if (key == "durability") {
@@ -246,6 +254,10 @@ absl::Status CheckServeSettings(const ServeSettings& settings) {
                                                   absl::FormatDuration(most), absl::FormatDuration(time)));
   }
   if (settings.data_dir == "") return absl::InvalidArgumentError("--data-dir must not be empty");
+  const auto store_tls = StoreTlsOf("--store-tls", {settings.store_tls, settings.store_tls_server_name});
+  if (!store_tls.ok()) return store_tls.status();
+  if (store_tls->has_value() && !settings.store.has_value())
+    return absl::InvalidArgumentError("--store-tls-ca needs --store: it is for the way to an HBase cluster");
   if (settings.store.has_value()) {
     const absl::Status address = ParseHBaseStore(*settings.store).status();
     if (!address.ok()) return absl::InvalidArgumentError("--store: " + std::string(address.message()));

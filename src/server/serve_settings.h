@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "tls/client_context.h"
 #include "tls/context.h"
 
 namespace sonde {
@@ -36,6 +37,9 @@ struct ServeSettings {
   bool temporary = false;
   // Where rows and records are, if not in data_dir: an HBase cluster, "hbase://HOST[:PORT]/NAMESPACE".
   std::optional<std::string> store;
+  // How the cluster is reached by TLS; without a CA: it is not.
+  tls::ClientFiles store_tls;
+  std::string store_tls_server_name;  // for which all its servers' certificates are; empty: each for its host
   uint64_t memory_bytes = uint64_t{1} << 30;
   std::string durability = "fsync";  // or "os"
   std::string log_level = "info";
@@ -92,7 +96,7 @@ struct ServeSettings {
 };
 
 // The names of all settings, as the file has them; `tls` is a section of certificate, key, client_ca, require_client_certificate.
-inline constexpr std::array<std::string_view, 35> kSettingKeys = {"host",
+inline constexpr std::array<std::string_view, 39> kSettingKeys = {"host",
                                                                   "port",
                                                                   "http_port",
                                                                   "no_http",
@@ -100,6 +104,10 @@ inline constexpr std::array<std::string_view, 35> kSettingKeys = {"host",
                                                                   "data_dir",
                                                                   "temporary",
                                                                   "store",
+                                                                  "store_tls_ca",
+                                                                  "store_tls_certificate",
+                                                                  "store_tls_key",
+                                                                  "store_tls_server_name",
                                                                   "memory",
                                                                   "durability",
                                                                   "log_level",

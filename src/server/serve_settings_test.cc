@@ -119,7 +119,8 @@ TEST(ServeSettings, TheListHasEachSettingWithItsValue) {
   ASSERT_EQ(
       Load(
           "host: h\nport: 1\nhttp_port: 2\nno_http: true\nno_keyviz: true\ndata_dir: d\n"
-          "temporary: true\nstore: s\nmemory: 1GiB\ndurability: os\nlog_level: warn\nlog_format: json\n"
+          "temporary: true\nstore: s\nstore_tls_ca: m\nstore_tls_certificate: n\nstore_tls_key: o\n"
+          "store_tls_server_name: r\nmemory: 1GiB\ndurability: os\nlog_level: warn\nlog_format: json\n"
           "log_file: l\nslow_ms: 7\ndrain_delay: 5s\ngrace: 1m\ninsecure_allow_remote: true\n"
           "declared_series_only: true\npromql_experimental: true\nreads_per_second: 3\nwrites_per_second: 4\n"
           "sql_dialect: production\nclusters: refuse\nstrict_instances: true\nundelete_days: 9\n"
@@ -133,7 +134,8 @@ TEST(ServeSettings, TheListHasEachSettingWithItsValue) {
   EXPECT_EQ(
       text,
       "host=h port=1 http_port=2 no_http=true no_keyviz=true data_dir=d temporary=true "
-      "store=s memory=1073741824 durability=os log_level=warn log_format=json log_file=l slow_ms=7 "
+      "store=s store_tls_ca=m store_tls_certificate=n store_tls_key=o store_tls_server_name=r "
+      "memory=1073741824 durability=os log_level=warn log_format=json log_file=l slow_ms=7 "
       "drain_delay=5s "
       "grace=1m insecure_allow_remote=true declared_series_only=true promql_experimental=true "
       "reads_per_second=3 "
@@ -183,6 +185,22 @@ TEST(ServeSettings, AStoreInAClusterIsChecked) {
       CheckServeSettings(settings).message(),
       "--store: The store's address 'example.org' is not hbase://HOST[:PORT]/NAMESPACE: it does not begin "
       "with hbase://");
+}
+
+TEST(ServeSettings, TlsToAStoreIsChecked) {
+  ServeSettings settings;
+  ASSERT_EQ(Load("store_tls_ca: ca.pem\n", &settings), "");
+  EXPECT_EQ(CheckServeSettings(settings).message(),
+            "--store-tls-ca needs --store: it is for the way to an HBase cluster");
+  ASSERT_EQ(Load("store: hbase://example.org/sonde\n", &settings), "");
+  EXPECT_EQ(CheckServeSettings(settings), absl::OkStatus());
+  ASSERT_EQ(Load("store_tls_certificate: c.pem\n", &settings), "");
+  EXPECT_EQ(CheckServeSettings(settings).message(),
+            "--store-tls-certificate and --store-tls-key go together: a certificate is shown with its key");
+  ASSERT_EQ(Load("store_tls_key: c.key\nstore_tls_server_name: hbase\n", &settings), "");
+  EXPECT_EQ(CheckServeSettings(settings), absl::OkStatus());
+  EXPECT_EQ(settings.store_tls, (tls::ClientFiles{.ca = "ca.pem", .certificate = "c.pem", .key = "c.key"}));
+  EXPECT_EQ(settings.store_tls_server_name, "hbase");
 }
 
 TEST(ServeSettings, TakesTheEmulatorsForm) {

@@ -27,6 +27,10 @@ std::string ValueOf(std::string_view key, const ServeSettings& settings) {
   if (key == "data_dir") return TextOf(settings.data_dir);
   if (key == "temporary") return TextOf(settings.temporary);
   if (key == "store") return TextOf(settings.store);
+  if (key == "store_tls_ca") return settings.store_tls.ca;
+  if (key == "store_tls_certificate") return settings.store_tls.certificate;
+  if (key == "store_tls_key") return settings.store_tls.key;
+  if (key == "store_tls_server_name") return settings.store_tls_server_name;
   if (key == "memory") return TextOf(static_cast<int64_t>(settings.memory_bytes));
   if (key == "durability") return settings.durability;
   if (key == "log_level") return settings.log_level;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -20,7 +21,8 @@ struct ClusterStore {
   std::unique_ptr<LocalStore> store;
 };
 
-absl::StatusOr<std::shared_ptr<Tables>> OpenCluster(const std::string& place) {
+absl::StatusOr<std::shared_ptr<Tables>> OpenCluster(const std::string& place,
+                                                    std::optional<hbase::TlsToServers> tls) {
   absl::StatusOr<HBaseStoreAddress> address = ParseHBaseStore(place);
   if (!address.ok()) return address.status();
   const auto held = std::make_shared<ClusterStore>();
@@ -28,9 +30,10 @@ absl::StatusOr<std::shared_ptr<Tables>> OpenCluster(const std::string& place) {
       TemporaryDirectory::Create(std::filesystem::temp_directory_path());
   if (!directory.ok()) return directory.status();
   held->directory = *std::move(directory);
-  absl::StatusOr<std::unique_ptr<LocalStore>> store = LocalStore::OpenHBase(
-      {.engine = {.address = *std::move(address), .sync = true}}, held->directory->path() / "state",
-      /*large_room=*/nullptr);
+  absl::StatusOr<std::unique_ptr<LocalStore>> store =
+      LocalStore::OpenHBase({.engine = {.address = *std::move(address), .sync = true, .tls = std::move(tls)}},
+                            held->directory->path() / "state",
+                            /*large_room=*/nullptr);
   if (!store.ok()) return store.status();
   held->store = *std::move(store);
   return std::shared_ptr<Tables>(held, &held->store->tables());
@@ -50,12 +53,35 @@ PlaceKind KindOfPlace(std::string_view place) {
   return is_port ? PlaceKind::kEndpoint : PlaceKind::kDirectory;
 }
 
+void AddStoreTlsFlags(CLI::App* command, const std::string& flag, const std::string& what,
+                      hbase::TlsToServers* tls) {
+  const auto add = [&](const char* part, std::string* value, const char* type, const std::string& text) {
+    command->add_option(flag + part, *value, text)->type_name(type);
+  };
+  add("-ca", &tls->files.ca, "PEM_FILE",
+      what +
+          ": CA of the certificates that HBase's servers show, which are reached by TLS (default: plain "
+          "text)");
+  add("-certificate", &tls->files.certificate, "PEM_FILE",
+      "Certificate that is shown to them (default: none)");
+  add("-key", &tls->files.key, "PEM_FILE", "Its key");
+  add("-server-name", &tls->server_name, "HOSTNAME",
+      "Name for which their certificates are (default: each for its host)");
+}
+
 absl::StatusOr<std::unique_ptr<CopyAccess>> OpenPlace(std::string_view flag, const std::string& place,
-                                                      AccessFlags flags, DataDir data_dir) {
+                                                      AccessFlags flags, const hbase::TlsToServers& tls,
+                                                      DataDir data_dir) {
   const PlaceKind kind = KindOfPlace(place);
   if (kind != PlaceKind::kEndpoint && !(flags.ca_file.empty() && flags.key_file.empty())) {
     return absl::InvalidArgumentError(
         fmt::format("{0}-ca-file and {0}-key-file are for an endpoint, which '{1}' is not", flag, place));
+  }
+  absl::StatusOr<std::optional<hbase::TlsToServers>> store_tls = StoreTlsOf(fmt::format("{}-tls", flag), tls);
+  if (!store_tls.ok()) return store_tls.status();
+  if (kind != PlaceKind::kHBase && store_tls->has_value()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}-tls-ca is for a store in an HBase cluster, which '{}' is not", flag, place));
   }
   if (kind == PlaceKind::kEndpoint) {
     flags.endpoint = place;
@@ -69,8 +95,9 @@ absl::StatusOr<std::unique_ptr<CopyAccess>> OpenPlace(std::string_view flag, con
                     flag, place));
   }
   flags.data_dir = place;
-  absl::StatusOr<std::shared_ptr<Tables>> tables =
-      kind == PlaceKind::kHBase ? OpenCluster(place) : OpenTables(flags, DataDir::kMayBeMade);
+  absl::StatusOr<std::shared_ptr<Tables>> tables = kind == PlaceKind::kHBase
+                                                       ? OpenCluster(place, *std::move(store_tls))
+                                                       : OpenTables(flags, DataDir::kMayBeMade);
   if (!tables.ok()) return tables.status();
   return std::unique_ptr<CopyAccess>(std::make_unique<LocalTables>(*std::move(tables), InstanceOf(flags)));
 }

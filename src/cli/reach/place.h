@@ -8,7 +8,12 @@
 
 #include "absl/status/statusor.h"
 #include "cli/reach/access.h"
+#include "engine/hbase/store_layout.h"
 #include "model/copy_access.h"
+
+namespace CLI {
+class App;
+}
 
 namespace sonde {
 
@@ -17,9 +22,15 @@ enum class PlaceKind : uint8_t { kDirectory, kHBase, kEndpoint };
 // hbase://..., another scheme or HOST:PORT, and else a directory.
 PlaceKind KindOfPlace(std::string_view place);
 
-// Opens the place of `place`; `flags` has what an endpoint is reached by, and the names.  `flag`: which one named the place, for
-// messages.  INVALID_ARGUMENT: it is no such place; certificates or keys where no endpoint is.  Further errors: those of opening it.
+// Adds FLAG-ca and so on (StoreTlsOf) to a command, whose `what` they are for.
+void AddStoreTlsFlags(CLI::App* command, const std::string& flag, const std::string& what,
+                      hbase::TlsToServers* tls);
+
+// Opens the place of `place`; `flags` has what an endpoint is reached by, and the names; `tls` what a cluster is.  `flag`: which one
+// named the place, for messages.  INVALID_ARGUMENT: it is no such place; certificates or keys where no endpoint is, or no cluster.
+// Further errors: those of opening it.
 absl::StatusOr<std::unique_ptr<CopyAccess>> OpenPlace(std::string_view flag, const std::string& place,
-                                                      AccessFlags flags, DataDir data_dir);
+                                                      AccessFlags flags, const hbase::TlsToServers& tls,
+                                                      DataDir data_dir);
 
 }  // namespace sonde

@@ -18,17 +18,25 @@ TEST(PlaceTest, TellsDirectoriesStoresAndEndpointsApart) {
 }
 
 TEST(PlaceTest, SaysWhatAPlaceMayBe) {
-  const absl::Status status = OpenPlace("--from", "/nowhere", {}, DataDir::kIsThere).status();
+  const absl::Status status = OpenPlace("--from", "/nowhere", {}, {}, DataDir::kIsThere).status();
   EXPECT_EQ(
       status,
       absl::InvalidArgumentError(
           "--from: '/nowhere' is no data directory of Sonde (it has no file FORMAT), no HOST:PORT and no "
           "hbase://HOST[:PORT]/NAMESPACE"));
-  EXPECT_EQ(OpenPlace("--to", "/nowhere", {.ca_file = "ca.pem"}, DataDir::kMayBeMade).status(),
+  EXPECT_EQ(OpenPlace("--to", "/nowhere", {.ca_file = "ca.pem"}, {}, DataDir::kMayBeMade).status(),
             absl::InvalidArgumentError(
                 "--to-ca-file and --to-key-file are for an endpoint, which '/nowhere' is not"));
-  EXPECT_THAT(std::string(OpenPlace("--to", "hbase://master", {}, DataDir::kMayBeMade).status().message()),
-              testing::HasSubstr("is not hbase://HOST[:PORT]/NAMESPACE"));
+  EXPECT_EQ(
+      OpenPlace("--to", "/nowhere", {}, {.files = {.ca = "ca.pem"}}, DataDir::kMayBeMade).status(),
+      absl::InvalidArgumentError("--to-tls-ca is for a store in an HBase cluster, which '/nowhere' is not"));
+  EXPECT_EQ(
+      OpenPlace("--to", "hbase://master/space", {}, {.server_name = "n"}, DataDir::kMayBeMade).status(),
+      absl::InvalidArgumentError("--to-tls-server-name needs --to-tls-ca, the CA of the certificates that "
+                                 "HBase's servers show"));
+  EXPECT_THAT(
+      std::string(OpenPlace("--to", "hbase://master", {}, {}, DataDir::kMayBeMade).status().message()),
+      testing::HasSubstr("is not hbase://HOST[:PORT]/NAMESPACE"));
 }
 
 }  // namespace

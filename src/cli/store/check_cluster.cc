@@ -40,11 +40,13 @@ RecordedTables TablesOfRecords(const std::vector<Record>& records) {
   return recorded;
 }
 
-absl::StatusOr<StoreCheck> CheckCluster(const std::string& store) {
+absl::StatusOr<StoreCheck> CheckCluster(const std::string& store, const hbase::TlsToServers& tls) {
   const absl::StatusOr<HBaseStoreAddress> address = ParseHBaseStore(store);
   if (!address.ok()) return address.status();
+  const absl::StatusOr<std::optional<hbase::TlsToServers>> store_tls = StoreTlsOf("--store-tls", tls);
+  if (!store_tls.ok()) return store_tls.status();
   const absl::StatusOr<std::unique_ptr<hbase::Client>> client =
-      hbase::Client::Create({.roots = address->masters});
+      hbase::Client::Create({.roots = address->masters, .tls = *store_tls});
   if (!client.ok()) return client.status();
   return CheckStore(client->get(), *address, TablesOfRecords, absl::InfiniteFuture());
 }

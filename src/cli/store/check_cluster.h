@@ -11,7 +11,8 @@ namespace sonde {
 // The tables of a store's records; those that were deleted and are kept, too.
 RecordedTables TablesOfRecords(const std::vector<Record>& records);
 
-// INVALID_ARGUMENT: it is no store's address.  Other errors: as CheckStore.
-absl::StatusOr<StoreCheck> CheckCluster(const std::string& store);
+// INVALID_ARGUMENT: it is no store's address, or `tls` is not as StoreTlsOf says.  Other errors: as CheckStore, and of
+// hbase::Client::Create.
+absl::StatusOr<StoreCheck> CheckCluster(const std::string& store, const hbase::TlsToServers& tls);
 
 }  // namespace sonde

@@ -30,7 +30,9 @@ TEST(CheckClusterTest, FindsTheTablesOfRecordsAndNamesBadOnes) {
 }
 
 TEST(CheckClusterTest, RefusesWhatIsNoStore) {
-  EXPECT_TRUE(absl::IsInvalidArgument(CheckCluster("hbase://host").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckCluster("hbase://host", {}).status()));
+  EXPECT_EQ(CheckCluster("hbase://host/space", {.files = {.key = "a"}}).status().message(),
+            "--store-tls-certificate and --store-tls-key go together: a certificate is shown with its key");
 }
 
 }  // namespace

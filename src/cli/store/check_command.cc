@@ -8,6 +8,7 @@
 
 #include "cli/reach/access.h"
 #include "cli/reach/command_end.h"
+#include "cli/reach/place.h"
 #include "cli/store/backup_flags.h"
 #include "cli/store/check_cluster.h"
 #include "cli/store/check_index.h"
@@ -22,11 +23,12 @@ struct CheckFlags {
   std::string data_dir;
   std::string repository;
   std::string store;
+  hbase::TlsToServers store_tls;
   TransferFlags transfer;
 };
 
 absl::StatusOr<bool> RunCluster(const CheckFlags& flags) {
-  const absl::StatusOr<StoreCheck> check = CheckCluster(flags.store);
+  const absl::StatusOr<StoreCheck> check = CheckCluster(flags.store, flags.store_tls);
   if (!check.ok()) return check.status();
   const StoreFacts& facts = check->facts;
   if (flags.transfer.json) {
@@ -60,6 +62,8 @@ absl::StatusOr<bool> Run(const CheckFlags& flags) {
     return absl::InvalidArgumentError("Give one of --data-dir, --repository and --store");
   }
   if (!flags.store.empty()) return RunCluster(flags);
+  if (!(flags.store_tls == hbase::TlsToServers{}))
+    return absl::InvalidArgumentError("--store-tls-ca and the flags beside it need --store");
   if (!flags.repository.empty()) {
     return RunVerification(flags.repository, {.reads_data = true}, /*opens_backups=*/true, flags.transfer);
   }
@@ -137,6 +141,7 @@ void AddCheckCommand(CLI::App& app, int* exit_status) {
   check->add_option("--data-dir", flags->data_dir, "the data directory");
   check->add_option("--repository", flags->repository, "a repository of backups, each of which is opened");
   check->add_option("--store", flags->store, "a store in an HBase cluster, hbase://HOST[:PORT]/NAMESPACE");
+  AddStoreTlsFlags(check, "--store-tls", "Of that cluster", &flags->store_tls);
   AddTransferFlags(*check, &flags->transfer);
   check->callback([flags, exit_status] {
     const absl::StatusOr<bool> sound = Run(*flags);

@@ -30,6 +30,8 @@ struct CopyFlags {
   std::string to_place;
   AccessFlags from;
   AccessFlags to;  // empty names: those of `from`
+  hbase::TlsToServers from_tls;
+  hbase::TlsToServers to_tls;
   std::vector<std::string> tables;
   std::string resume;
   std::string range;  // bytes; empty: as CopyOptions has it
@@ -116,10 +118,10 @@ absl::Status Run(CopyFlags flags) {
       CopyState::Open(flags.resume, name_of(flags.from_place, flags.from), name_of(flags.to_place, flags.to));
   if (!state.ok()) return state.status();
   const absl::StatusOr<std::unique_ptr<CopyAccess>> from =
-      OpenPlace("--from", flags.from_place, flags.from, DataDir::kIsThere);
+      OpenPlace("--from", flags.from_place, flags.from, flags.from_tls, DataDir::kIsThere);
   if (!from.ok()) return from.status();
   const absl::StatusOr<std::unique_ptr<CopyAccess>> to =
-      OpenPlace("--to", flags.to_place, flags.to, DataDir::kMayBeMade);
+      OpenPlace("--to", flags.to_place, flags.to, flags.to_tls, DataDir::kMayBeMade);
   if (!to.ok()) return to.status();
   const Progress progress;
   options.on_progress = [&](const std::string& table, const CopiedTable& done) {
@@ -136,13 +138,14 @@ absl::Status Run(CopyFlags flags) {
 }
 
 void AddPlaceFlags(CLI::App* command, const std::string& flag, const std::string& what, std::string* place,
-                   AccessFlags* access) {
+                   AccessFlags* access, hbase::TlsToServers* tls) {
   command
       ->add_option(flag, *place,
                    what + ": a data directory, hbase://HOST[:PORT]/NAMESPACE, or a Bigtable server")
       ->required();
   command->add_option(flag + "-ca-file", access->ca_file, "CA of that server's certificate, in PEM");
   command->add_option(flag + "-key-file", access->key_file, "Key of an account, shown to that server");
+  AddStoreTlsFlags(command, flag + "-tls", "Of that cluster", tls);
 }
 
 }  // namespace
@@ -155,8 +158,9 @@ void AddCopyCommand(CLI::App& app, int* exit_status) {
   flags->to.project.clear();
   flags->to.instance.clear();
   command->add_option("TABLE", flags->tables, "Tables, by their short names (default: all of the instance)");
-  AddPlaceFlags(command, "--from", "Where the tables are", &flags->from_place, &flags->from);
-  AddPlaceFlags(command, "--to", "Where they shall be, too", &flags->to_place, &flags->to);
+  AddPlaceFlags(command, "--from", "Where the tables are", &flags->from_place, &flags->from,
+                &flags->from_tls);
+  AddPlaceFlags(command, "--to", "Where they shall be, too", &flags->to_place, &flags->to, &flags->to_tls);
   command->add_option("--project", flags->from.project, "Project that the tables are in")
       ->capture_default_str();
   command->add_option("--instance", flags->from.instance, "Instance that the tables are in")
