@@ -7,6 +7,7 @@
 
 #include "cluster_under_test.h"
 #include "hbase/row_version.h"
+#include "tls/testing.h"
 
 namespace sonde::hbase {
 namespace {
@@ -285,6 +286,28 @@ TEST_F(HBaseTest, GuardedIncrementsAreAppliedOnce) {
   EXPECT_GE(counter, acknowledged);
   EXPECT_LE(counter, acknowledged + unknown);
   EXPECT_LE(unknown, 10);
+}
+
+TEST_F(HBaseTest, IsSaidToSpeakNoTls) {
+  if (TlsOfCluster().has_value()) GTEST_SKIP() << "this cluster speaks TLS";
+  ClientOptions options = RootsOfCluster();
+  options.tls = TlsToServers{.files = {.ca = tls::TemporaryFile("cluster_ca.pem")}};
+  tls::WriteTestFile(options.tls->files.ca, tls::TestAuthority().certificate);
+  const std::unique_ptr<Client> client = *Client::Create(options);
+  EXPECT_EQ(client->tables()->State(InAMinute()).status(),
+            absl::FailedPreconditionError("The TLS handshake with " + options.roots.front().Text() +
+                                          " failed: the server speaks no TLS"));
+}
+
+// HBase closes the connection without a word.
+TEST_F(HBaseTest, IsSaidToWantTls) {
+  if (!TlsOfCluster().has_value()) GTEST_SKIP() << "this cluster speaks plain text";
+  const ClientOptions options = RootsOfCluster();
+  const std::unique_ptr<Client> client = *Client::Create(options);
+  EXPECT_THAT(std::string(client->tables()->State(absl::Now() + absl::Seconds(2)).status().message()),
+              testing::StartsWith(
+                  "The server " + options.roots.front().Text() +
+                  " closed the connection before it answered anything, as HBase does where it wants TLS"));
 }
 
 }  // namespace

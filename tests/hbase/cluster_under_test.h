@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,15 +16,35 @@ namespace sonde::hbase {
 
 inline absl::Time InAMinute() { return absl::Now() + absl::Minutes(1); }
 
+// How that cluster is reached.
+inline std::optional<TlsToServers> TlsOfCluster() {
+  const auto path_of = [](const char* name) {
+    const char* const path = std::getenv(name);
+    return std::string(path == nullptr ? "" : path);
+  };
+  TlsToServers tls;
+  tls.files = {path_of("SONDE_STORE_TLS_CA"), path_of("SONDE_STORE_TLS_CERTIFICATE"),
+               path_of("SONDE_STORE_TLS_KEY")};
+  return tls.files.ca.empty() ? std::nullopt : std::optional(tls);
+}
+
 class ClusterTest : public testing::Test {
  protected:
-  static std::unique_ptr<Client> Connect() {
-    const char* const master = std::getenv("SONDE_HBASE_MASTER");
-    if (master == nullptr) return nullptr;
-    const std::string text = master;
-    const size_t colon = text.rfind(':');
+  // Options that name the first master.
+  static ClientOptions RootsOfCluster() {
+    const char* const masters = std::getenv("SONDE_HBASE_MASTER");
     ClientOptions options;
+    if (masters == nullptr) return options;
+    const std::string all = masters;
+    const std::string text = all.substr(0, all.find(','));
+    const size_t colon = text.rfind(':');
     options.roots = {{text.substr(0, colon), static_cast<uint16_t>(std::stoi(text.substr(colon + 1)))}};
+    return options;
+  }
+  static std::unique_ptr<Client> Connect() {
+    ClientOptions options = RootsOfCluster();
+    if (options.roots.empty()) return nullptr;
+    options.tls = TlsOfCluster();
     return *Client::Create(std::move(options));
   }
 

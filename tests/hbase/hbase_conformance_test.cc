@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "base/random.h"
+#include "cluster_under_test.h"
 #include "engine/hbase/hbase_engine.h"
 #include "engine/hbase/packed/packed_cells.h"
 #include "engine/hbase/settle/settler.h"
@@ -52,9 +53,10 @@ class OwnStore {
   }
 
   std::unique_ptr<Engine> Open() {
-    if (client_ == nullptr) client_ = *hbase::Client::Create({.roots = address_.masters});
-    absl::StatusOr<std::unique_ptr<HBaseEngine>> engine =
-        HBaseEngine::Open({.address = address_, .open_timeout = absl::Minutes(2)});
+    if (client_ == nullptr)
+      client_ = *hbase::Client::Create({.roots = address_.masters, .tls = hbase::TlsOfCluster()});
+    absl::StatusOr<std::unique_ptr<HBaseEngine>> engine = HBaseEngine::Open(
+        {.address = address_, .tls = hbase::TlsOfCluster(), .open_timeout = absl::Minutes(2)});
     EXPECT_TRUE(engine.ok()) << engine.status();
     return engine.ok() ? *std::move(engine) : nullptr;
   }

@@ -35,7 +35,7 @@ class HBaseLogTest : public testing::Test {
     const char* const master = std::getenv("SONDE_HBASE_MASTER");
     ASSERT_NE(master, nullptr) << "SONDE_HBASE_MASTER is not set: run this by tests/hbase/run";
     address_ = *ParseHBaseStore(fmt::format("hbase://{}/sonde_log_test", master));
-    client_ = *hbase::Client::Create({.roots = address_.masters});
+    client_ = *hbase::Client::Create({.roots = address_.masters, .tls = hbase::TlsOfCluster()});
     DropAll();
   }
   void TearDown() override {
@@ -49,7 +49,7 @@ class HBaseLogTest : public testing::Test {
   }
   std::unique_ptr<HBaseEngine> Open(const LogPositionsOptions& log = kQuick) {
     absl::StatusOr<std::unique_ptr<HBaseEngine>> engine =
-        HBaseEngine::Open({.address = address_, .log = log});
+        HBaseEngine::Open({.address = address_, .tls = hbase::TlsOfCluster(), .log = log});
     EXPECT_TRUE(engine.ok()) << engine.status();
     return engine.ok() ? *std::move(engine) : nullptr;
   }

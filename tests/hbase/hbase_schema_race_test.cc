@@ -24,7 +24,8 @@ TEST(HBaseSchemaRace, GivesNoIdTwiceAndAcknowledgesNoWriteIntoWhatWasDropped) {
   const HBaseStoreAddress address =
       *ParseHBaseStore(fmt::format("hbase://{}/sonde_race_{:016x}", master, random.Next()));
   const auto open = [&] {
-    return *HBaseEngine::Open({.address = address, .open_timeout = absl::Minutes(2)});
+    return *HBaseEngine::Open(
+        {.address = address, .tls = hbase::TlsOfCluster(), .open_timeout = absl::Minutes(2)});
   };
   const std::unique_ptr<HBaseEngine> one = open(), other = open();
   const SchemaRaceResult result = RaceSchemas({one.get(), other.get()}, options);

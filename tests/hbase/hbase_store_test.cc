@@ -24,7 +24,7 @@ class HBaseStoreTest : public testing::Test {
     const char* const master = std::getenv("SONDE_HBASE_MASTER");
     ASSERT_NE(master, nullptr) << "SONDE_HBASE_MASTER is not set: run this by tests/hbase/run";
     address_ = *ParseHBaseStore(fmt::format("hbase://{}/sonde_store_test", master));
-    client_ = *hbase::Client::Create({.roots = address_.masters});
+    client_ = *hbase::Client::Create({.roots = address_.masters, .tls = hbase::TlsOfCluster()});
     DropAll();
   }
   void TearDown() override {
@@ -36,7 +36,9 @@ class HBaseStoreTest : public testing::Test {
     for (const hbase::TableSchema& table : *tables)
       EXPECT_TRUE(client_->tables()->Drop(table.table, InAMinute()).ok());
   }
-  absl::StatusOr<std::unique_ptr<HBaseEngine>> Open() { return HBaseEngine::Open({.address = address_}); }
+  absl::StatusOr<std::unique_ptr<HBaseEngine>> Open() {
+    return HBaseEngine::Open({.address = address_, .tls = hbase::TlsOfCluster()});
+  }
 
   HBaseStoreAddress address_;
   std::unique_ptr<hbase::Client> client_;
@@ -112,7 +114,8 @@ TEST_F(HBaseStoreTest, ACheckNamesWhatIsWrong) {
 }
 
 TEST_F(HBaseStoreTest, AClusterThatIsAwayIsTold) {
-  HBaseEngineOptions options{.address = address_, .open_timeout = absl::Seconds(2)};
+  HBaseEngineOptions options{
+      .address = address_, .tls = hbase::TlsOfCluster(), .open_timeout = absl::Seconds(2)};
   options.address.masters = {{"127.0.0.1", 9}};  // nobody listens there
   const absl::Status status = HBaseEngine::Open(options).status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;

@@ -38,7 +38,8 @@ struct Server {
   explicit Server(const std::string& space) {
     const HBaseStoreAddress address =
         *ParseHBaseStore(fmt::format("hbase://{}/{}", std::getenv("SONDE_HBASE_MASTER"), space));
-    engine = *HBaseEngine::Open({.address = address, .open_timeout = absl::Minutes(1)});
+    engine = *HBaseEngine::Open(
+        {.address = address, .tls = hbase::TlsOfCluster(), .open_timeout = absl::Minutes(1)});
     catalog = *Catalog::Open(engine.get());
     tables = std::make_unique<Tables>(engine.get(), catalog.get(), &clock, /*seed=*/1);
     streams = std::make_unique<ChangeStreams>(tables.get());

@@ -25,9 +25,9 @@ class SettleTest : public testing::Test {
     const char* const master = std::getenv("SONDE_HBASE_MASTER");
     ASSERT_NE(master, nullptr) << "SONDE_HBASE_MASTER is not set: run this by tests/hbase/run";
     address_ = *ParseHBaseStore(fmt::format("hbase://{}/sonde_settle_test", master));
-    client_ = *hbase::Client::Create({.roots = address_.masters});
+    client_ = *hbase::Client::Create({.roots = address_.masters, .tls = hbase::TlsOfCluster()});
     DropAll();
-    engine_ = *HBaseEngine::Open({.address = address_});
+    engine_ = *HBaseEngine::Open({.address = address_, .tls = hbase::TlsOfCluster()});
   }
   void TearDown() override {
     if (client_ != nullptr) DropAll();
@@ -112,7 +112,7 @@ TEST_F(SettleTest, ATableKeepsItsCellsAsItWasMade) {
     EXPECT_EQ(Cells(table), "row:3=c row:1=a ");
   }
   // A server that comes later finds what they are.
-  engine_ = *HBaseEngine::Open({.address = address_});
+  engine_ = *HBaseEngine::Open({.address = address_, .tls = hbase::TlsOfCluster()});
   for (const TableId table : {5, 6, 7}) {
     EXPECT_EQ(Cells(table), "row:3=c row:1=a ");
     ASSERT_EQ(engine_->DropFamily(table, kFamily, InAMinute()), absl::OkStatus());
