@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <openssl/err.h>
-#include <sys/socket.h>
 
 #include <utility>
 
@@ -11,17 +10,16 @@
 namespace sonde::tls {
 namespace {
 
-// Types of records with which a server may begin.
-constexpr unsigned char kAlertRecord = 21;
-constexpr unsigned char kHandshakeRecord = 22;
+// What OpenSSL says of first bytes that are no record.
+bool IsOfNoRecord(int reason) {
+  return reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_PACKET_LENGTH_TOO_LONG ||
+         reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST;
+}
 
 }  // namespace
 
 ClientStream::ClientStream(std::shared_ptr<const ClientContext> context, int socket, std::string name)
-    : SecureSocket(context->openssl(), socket),
-      context_(std::move(context)),
-      socket_(socket),
-      name_(std::move(name)) {
+    : SecureSocket(context->openssl(), socket), context_(std::move(context)), name_(std::move(name)) {
   if (has_ended()) return;
   X509_VERIFY_PARAM* const wanted = SSL_get0_param(ssl());
   X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
@@ -34,17 +32,9 @@ ClientStream::ClientStream(std::shared_ptr<const ClientContext> context, int soc
   SSL_set_connect_state(ssl());
 }
 
-bool ClientStream::BeginsAsTls() {
-  unsigned char first = 0;
-  has_begun_ = recv(socket_, &first, 1, MSG_PEEK) == 1;
-  is_plain_ = has_begun_ && first != kAlertRecord && first != kHandshakeRecord;
-  return !is_plain_;
-}
-
 ClientStream::State ClientStream::Handshake() {
   if (is_open()) return State::kOk;
   if (has_ended()) return State::kEnded;
-  if (!has_begun_ && !BeginsAsTls()) return Fail();
   ERR_clear_error();
   if (const int result = SSL_connect(ssl()); result != 1) return StateOf(result);
   Open();
@@ -73,7 +63,6 @@ std::string ClientStream::FaultOfCertificate(long result) const {
 }
 
 ClientStream::Fault ClientStream::fault() const {
-  if (is_plain_) return {"the server speaks no TLS", true};
   if (ssl() == nullptr) return {"no memory is left", false};
   const long certificate = SSL_get_verify_result(ssl());
   if (!is_open() && certificate != X509_V_OK) return {FaultOfCertificate(certificate), true};
@@ -84,6 +73,7 @@ ClientStream::Fault ClientStream::fault() const {
                         may_want_ours ? ": it may want a certificate of its clients, and none is given" : ""),
             true};
   }
+  if (!is_open() && IsOfNoRecord(end_reason())) return {"the server speaks no TLS", true};
   const bool is_cut = end_reason() == 0 || end_reason() == SSL_R_UNEXPECTED_EOF_WHILE_READING;
   if (is_cut)
     return {is_open() ? "the server closed the connection"

@@ -30,15 +30,10 @@ class ClientStream final : public SecureSocket {
   Fault fault() const;
 
  private:
-  // Looks at what the server sent first; false: it is no TLS.  Nothing may have come yet.
-  bool BeginsAsTls();
   std::string FaultOfCertificate(long result) const;
 
   const std::shared_ptr<const ClientContext> context_;
-  const int socket_;
   const std::string name_;
-  bool has_begun_ = false;  // something has come
-  bool is_plain_ = false;   // that was no TLS
 };
 
 }  // namespace sonde::tls
