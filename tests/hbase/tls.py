@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A server over a cluster that speaks TLS alone: rows are written and read by the Bigtable API, `sonde check` and `sonde copy` reach
-the store, files are replaced while the server runs, and each wrong setting is one line.
+the store, and each wrong setting is one line.
 
 usage: SONDE_HBASE_TLS=1 tests/hbase/run tests/hbase/tls.py SONDE [--plain]
 
