@@ -17,8 +17,9 @@ constexpr size_t kKeysAtOnce = 128;
 // Ranges are near each other if fewer rows lie between them; after so many that are, keys are decoded together.
 constexpr size_t kNear = 64;
 constexpr int kNearFindsMin = 8;
-// After so many searches some keys are kept.
+// After so many searches every so manieth key is kept, and those between two of them are decoded together.
 constexpr int kFindsMin = 32;
+constexpr size_t kKeysApart = codec::kFewValues;
 
 // The largest scratch that a cursor leaves to the next one: enough for a read of some rows.
 constexpr size_t kScratchBytesKept = 64 << 10;
@@ -159,17 +160,20 @@ bool PageReader::FindKey(size_t from, std::string_view key, size_t* row) {
   if (some_keys_.empty()) {
     if (++finds_ < kFindsMin)
       return from > 0 ? keys_.LowerBoundNear(from, key, row) : keys_.LowerBound(key, row);
-    for (size_t some = 0; some < keys_.size(); some += kKeysAtOnce) {
+    for (size_t some = 0; some < keys_.size(); some += kKeysApart) {
       if (!keys_.At(some, &some_keys_.emplace_back())) return false;
     }
   }
   const auto above = std::lower_bound(some_keys_.begin(), some_keys_.end(), key);
   const auto place = static_cast<size_t>(above - some_keys_.begin());
-  size_t high = std::min(place * kKeysAtOnce, keys_.size());
-  const size_t low = std::max(from, place == 0 ? 0 : (place - 1) * kKeysAtOnce + 1);
-  high = std::max(low, high);
-  if (near_finds_ < kNearFindsMin || low == keys_.size()) return keys_.LowerBoundIn(low, high, key, row);
-  window_.resize(std::min(kKeysAtOnce, keys_.size() - low));
+  const size_t low = std::max(from, place == 0 ? 0 : (place - 1) * kKeysApart + 1);
+  const size_t high = std::max(low, std::min(place * kKeysApart, keys_.size()));
+  if (low == keys_.size()) {
+    *row = low;
+    return true;
+  }
+  window_.resize(
+      std::min(near_finds_ < kNearFindsMin ? kKeysApart : kKeysAtOnce, keys_.size() - low));
   window_begin_ = low;
   window_bytes_.Clear();
   if (!keys_.Decode(low, low + window_.size(), &window_bytes_, window_.data())) {

@@ -75,7 +75,7 @@ class PageReader {
   // The rows before found_end_row_ lie before found_end_; empty: it is not known of any.
   std::string found_end_;
   size_t found_end_row_ = 0;
-  // Every kKeysAtOnce-th key; empty: few were searched for.
+  // Some keys, the same number of rows apart; empty: few were searched for.
   std::vector<std::string> some_keys_;
   int finds_ = 0;
   // Keys of rows from window_begin_ on, decoded together while ranges come that are near each other.

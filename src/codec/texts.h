@@ -61,9 +61,6 @@ class TextColumn {
   // As LowerBound, among the texts from `from` on.  It is cheap if the text is near `from`.
   [[nodiscard]] bool LowerBoundNear(size_t from, std::string_view text, size_t* index);
 
-  // As LowerBound, among the texts [low, high); `high` if there is none.
-  [[nodiscard]] bool LowerBoundIn(size_t low, size_t high, std::string_view text, size_t* index);
-
   // Bytes of decoded data that is kept.
   size_t KeptBytes() const;
 
@@ -78,6 +75,8 @@ class TextColumn {
 
   bool ParseTemplates(std::string_view* in);
   bool ParseFrontCoded(std::string_view* in);
+  // As LowerBound, among the texts [low, high).
+  bool LowerBoundIn(size_t low, size_t high, std::string_view text, size_t* index);
   // Writes a text of a template to `to`.  Its i-th field is fields[i * stride].
   void Compose(const Template& shape, const int64_t* fields, size_t stride, char* to) const;
 

@@ -73,6 +73,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     matchers.push_back(*std::move(matcher));
   }
+  for (const promql::Matcher& matcher : matchers) {
+    const auto pattern = promql::CompilePattern(matcher.value());
+    if (matcher.kind() != promql::MatchKind::kMatches || !pattern.ok()) continue;
+    for (const Entity& entity : entities) {
+      Require(matcher.Matches(entity[0]) == re2::RE2::FullMatch(entity[0], **pattern), "as RE2 matches");
+    }
+  }
   const PositionSet found = MatchBlock(*block, matchers);
   for (size_t i = 0; i < entities.size(); ++i) {
     Require(found.Contains(i) == LetsThrough(matchers, entities[i]), "as each entity is asked");

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
 #include "promql/syntax/words.h"
 
 namespace sonde::promql {
@@ -70,7 +74,55 @@ bool HasByteEscape(std::string_view pattern) {
   return false;
 }
 
+bool IsAscii(std::string_view text) {
+  uint64_t all = 0;
+  while (text.size() >= sizeof(uint64_t)) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), sizeof(bytes));
+    all |= bytes;
+    text.remove_prefix(sizeof(uint64_t));
+  }
+  for (const char c : text) all |= static_cast<unsigned char>(c);
+  return (all & 0x8080808080808080U) == 0;
+}
+
+// Takes `.*` or `.+` from the front.
+std::optional<size_t> TakeDots(std::string_view* pattern) {
+  const std::string_view dots = pattern->substr(0, 2);
+  if (dots != ".*" && dots != ".+") return std::nullopt;
+  pattern->remove_prefix(2);
+  return dots[1] == '+' ? 1 : 0;
+}
+
 }  // namespace
+
+std::optional<TextPattern> TextPattern::Parse(std::string_view pattern) {
+  constexpr std::string_view kSigns = ".+*?()[]{}^$|";
+  TextPattern found;
+  found.before = TakeDots(&pattern);
+  while (!pattern.empty() && kSigns.find(pattern[0]) == std::string_view::npos) {
+    if (pattern[0] == '\\') {
+      // A sign that means something by itself; letters and digits behind it mean something else.
+      if (pattern.size() < 2 || kSigns.find(pattern[1]) == std::string_view::npos) return std::nullopt;
+      pattern.remove_prefix(1);
+    }
+    found.text += pattern[0];
+    pattern.remove_prefix(1);
+  }
+  found.behind = TakeDots(&pattern);
+  // A sign of repetition behind the text, or a pattern that goes on.
+  if (!pattern.empty()) return std::nullopt;
+  return found;
+}
+
+bool TextPattern::Matches(std::string_view value) const {
+  if (value.size() < text.size() + before.value_or(0) + behind.value_or(0)) return false;
+  if (!before && !behind) return value == text;
+  if (!before) return value.starts_with(text);
+  if (!behind) return value.ends_with(text);
+  const size_t at = value.find(text, *before);
+  return at != std::string_view::npos && at + text.size() + *behind <= value.size();
+}
 
 std::string_view TextOf(MatchKind kind) {
   switch (kind) {
@@ -105,8 +157,14 @@ absl::StatusOr<Matcher> Matcher::Create(MatchKind kind, std::string name, std::s
     auto pattern = CompilePattern(result.value_);
     if (!pattern.ok()) return pattern.status();
     result.pattern_ = *std::move(pattern);
+    result.text_pattern_ = TextPattern::Parse(result.value_);
   }
   return result;
+}
+
+bool Matcher::MatchesPattern(std::string_view value) const {
+  if (text_pattern_ && IsAscii(value)) return text_pattern_->Matches(value);
+  return re2::RE2::FullMatch(value, *pattern_);
 }
 
 bool Matcher::Matches(std::string_view value) const {
@@ -116,9 +174,9 @@ bool Matcher::Matches(std::string_view value) const {
     case MatchKind::kNotEqual:
       return value != value_;
     case MatchKind::kMatches:
-      return re2::RE2::FullMatch(value, *pattern_);
+      return MatchesPattern(value);
     case MatchKind::kMatchesNot:
-      return !re2::RE2::FullMatch(value, *pattern_);
+      return !MatchesPattern(value);
   }
   return false;
 }

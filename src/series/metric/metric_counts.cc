@@ -17,11 +17,13 @@ bool IsWanted(const TakeCounts& take, std::string_view label) { return !take.lab
 
 absl::Status CountPart(const MetricScan& scan, const EntityAnswer::Part& part, const TakeCounts& take) {
   const EntityBlock& block = *part.block;
+  PositionSet any;                                  // the entities that have one of the metrics
   std::vector<uint32_t> metrics_of(block.count());  // by position
   uint64_t series = 0;
   for (size_t i = 0; i < scan.metrics.size(); ++i) {
     const PositionSet positions = PositionsOf(scan, part, i);
     positions.ForEach([&](size_t position) { ++metrics_of[position - block.base()]; });
+    any.Or(positions);
     const size_t count = positions.Count();
     series += count;
     if (count == 0 || !IsWanted(take, kNameLabel)) continue;
@@ -31,7 +33,9 @@ absl::Status CountPart(const MetricScan& scan, const EntityAnswer::Part& part, c
     if (label == kNameLabel || !IsWanted(take, label)) continue;
     const LabelColumn& column = *block.Find(label);
     std::vector<uint64_t> series_of(column.values_count() + 1);  // by code
-    for (size_t i = 0; i < metrics_of.size(); ++i) series_of[column.codes()[i]] += metrics_of[i];
+    any.ForEach([&](size_t position) {
+      series_of[column.codes()[position - block.base()]] += metrics_of[position - block.base()];
+    });
     for (size_t place = 0; place < column.values_count(); ++place) {
       if (series_of[place + 1] == 0) continue;
       absl::Status status = take.value(label, column.value(place), series_of[place + 1]);
