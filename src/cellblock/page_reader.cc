@@ -143,10 +143,11 @@ absl::Status PageReader::FindRows(const RowRange& range, size_t* begin, size_t* 
   *end = header.rows;
   // The next of many ranges is often near the one before.
   const size_t from = !found_end_.empty() && range.start >= found_end_ ? found_end_row_ : 0;
-  if (range.start > header.first_row_key && !FindKey(from, range.start, begin)) return DamagedPage("row keys");
+  if (range.start > header.first_row_key && !FindKey(from, range.start, begin))
+    return DamagedPage("row keys");
   near_finds_ = from > 0 && *begin - from < kNear ? near_finds_ + 1 : 0;
-  if (!range.end.empty() && range.end <= header.last_row_key &&
-      !FindInWindow(*begin, range.end, end) && !keys_.LowerBoundNear(*begin, range.end, end)) {
+  if (!range.end.empty() && range.end <= header.last_row_key && !FindInWindow(*begin, range.end, end) &&
+      !keys_.LowerBoundNear(*begin, range.end, end)) {
     return DamagedPage("row keys");
   }
   *end = std::max(*begin, *end);
@@ -172,8 +173,7 @@ bool PageReader::FindKey(size_t from, std::string_view key, size_t* row) {
     *row = low;
     return true;
   }
-  window_.resize(
-      std::min(near_finds_ < kNearFindsMin ? kKeysApart : kKeysAtOnce, keys_.size() - low));
+  window_.resize(std::min(near_finds_ < kNearFindsMin ? kKeysApart : kKeysAtOnce, keys_.size() - low));
   window_begin_ = low;
   window_bytes_.Clear();
   if (!keys_.Decode(low, low + window_.size(), &window_bytes_, window_.data())) {

@@ -346,7 +346,8 @@ TEST(Page, GivesOneRangeAfterTheOther) {
           std::vector<std::string> got, expected;
           RowPiece piece;
           const bool is_whole = random.Uniform(8) != 0;  // or it is left before its end
-          for (absl::StatusOr<bool> more = cursor->Next(&piece); more.ok() && *more; more = cursor->Next(&piece)) {
+          for (absl::StatusOr<bool> more = cursor->Next(&piece); more.ok() && *more;
+               more = cursor->Next(&piece)) {
             got.emplace_back(piece.row_key);
             if (!is_whole) break;
           }

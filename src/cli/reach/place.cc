@@ -53,20 +53,20 @@ PlaceKind KindOfPlace(std::string_view place) {
   return is_port ? PlaceKind::kEndpoint : PlaceKind::kDirectory;
 }
 
-void AddStoreTlsFlags(CLI::App* command, const std::string& flag, const std::string& what,
+void AddStoreTlsFlags(CLI::App* command, const std::string& flag, const std::string& cluster,
                       hbase::TlsToServers* tls) {
   const auto add = [&](const char* part, std::string* value, const char* type, const std::string& text) {
     command->add_option(flag + part, *value, text)->type_name(type);
   };
   add("-ca", &tls->files.ca, "PEM_FILE",
-      what +
-          ": CA of the certificates that HBase's servers show, which are reached by TLS (default: plain "
-          "text)");
+      "CA of the certificates that servers of " + cluster +
+          " show, which are reached by TLS (default: plain text)");
   add("-certificate", &tls->files.certificate, "PEM_FILE",
-      "Certificate that is shown to them (default: none)");
-  add("-key", &tls->files.key, "PEM_FILE", "Its key");
+      "Certificate that servers of " + cluster + " are shown (default: none)");
+  add("-key", &tls->files.key, "PEM_FILE",
+      "Key of the certificate that servers of " + cluster + " are shown");
   add("-server-name", &tls->server_name, "HOSTNAME",
-      "Name for which their certificates are (default: each for its host)");
+      "Name for which the certificates of servers of " + cluster + " are (default: each for its host)");
 }
 
 absl::StatusOr<std::unique_ptr<CopyAccess>> OpenPlace(std::string_view flag, const std::string& place,

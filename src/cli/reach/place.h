@@ -22,8 +22,8 @@ enum class PlaceKind : uint8_t { kDirectory, kHBase, kEndpoint };
 // hbase://..., another scheme or HOST:PORT, and else a directory.
 PlaceKind KindOfPlace(std::string_view place);
 
-// Adds FLAG-ca and so on (StoreTlsOf) to a command, whose `what` they are for.
-void AddStoreTlsFlags(CLI::App* command, const std::string& flag, const std::string& what,
+// Adds FLAG-ca and so on (StoreTlsOf) to a command.  `cluster`: whose servers they are for, in the help.
+void AddStoreTlsFlags(CLI::App* command, const std::string& flag, const std::string& cluster,
                       hbase::TlsToServers* tls);
 
 // Opens the place of `place`; `flags` has what an endpoint is reached by, and the names; `tls` what a cluster is.  `flag`: which one

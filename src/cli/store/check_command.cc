@@ -141,7 +141,7 @@ void AddCheckCommand(CLI::App& app, int* exit_status) {
   check->add_option("--data-dir", flags->data_dir, "the data directory");
   check->add_option("--repository", flags->repository, "a repository of backups, each of which is opened");
   check->add_option("--store", flags->store, "a store in an HBase cluster, hbase://HOST[:PORT]/NAMESPACE");
-  AddStoreTlsFlags(check, "--store-tls", "Of that cluster", &flags->store_tls);
+  AddStoreTlsFlags(check, "--store-tls", "the cluster", &flags->store_tls);
   AddTransferFlags(*check, &flags->transfer);
   check->callback([flags, exit_status] {
     const absl::StatusOr<bool> sound = Run(*flags);

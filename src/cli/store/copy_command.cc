@@ -145,7 +145,7 @@ void AddPlaceFlags(CLI::App* command, const std::string& flag, const std::string
       ->required();
   command->add_option(flag + "-ca-file", access->ca_file, "CA of that server's certificate, in PEM");
   command->add_option(flag + "-key-file", access->key_file, "Key of an account, shown to that server");
-  AddStoreTlsFlags(command, flag + "-tls", "Of that cluster", tls);
+  AddStoreTlsFlags(command, flag + "-tls", "the cluster of " + flag, tls);
 }
 
 }  // namespace

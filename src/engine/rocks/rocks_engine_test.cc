@@ -134,7 +134,7 @@ TEST_F(RocksEngineTest, TellsOfItsMemoryAndItsWork) {
   EXPECT_GT(value("sonde_memory_used_bytes", {{"user", "write_buffers"}}), 1'000'000);
   EXPECT_EQ(value("sonde_memory_limit_bytes", {{"user", "write_buffers"}}), 8 << 20);
   EXPECT_EQ(value("sonde_memory_limit_bytes", {{"user", "blocks"}}), 32 << 20);
-  EXPECT_EQ(value("sonde_memory_limit_bytes", {{"user", "opened_pages"}}), 4 << 20);
+  EXPECT_EQ(value("sonde_memory_limit_bytes", {{"user", "opened_pages"}}), 8 << 20);
   EXPECT_GT(value("sonde_settling_waiting_bytes", {{"head", "open"}}), 1'000'000);
   EXPECT_EQ(value("sonde_settling_waiting_cells"), 100);
   EXPECT_EQ(value("sonde_rocksdb_files", {{"kind", "pages"}}), 0);

@@ -11,9 +11,9 @@ namespace sonde::promql {
 namespace {
 
 TEST(Matcher, TextsWithDotsAreFoundAsByRE2) {
-  const std::vector<std::string> parts = {"",    "a",   "ab",  "-",    ".*",  ".+",  ".",  "\\.", "\\d", "\\-",
-                                          "a*",  "b+",  "é",   "[a]",  "^",   "$",   "|",  "a|b", "\n",  "(a)",
-                                          "{",   "a{2}", "\\|", "\\Qa\\E", "?"};
+  const std::vector<std::string> parts = {"",    "a",   "ab", "-",    ".*",  ".+",      ".", "\\.", "\\d",
+                                          "\\-", "a*",  "b+", "é",    "[a]", "^",       "$", "|",   "a|b",
+                                          "\n",  "(a)", "{",  "a{2}", "\\|", "\\Qa\\E", "?"};
   const std::vector<std::string> signs = {"a", "b", "-", ".", "|", "d", "1", "é", "\xFF", "\n", "{"};
   SeededRandom random(5);
   int texts = 0, matches = 0;
