@@ -1,6 +1,7 @@
 #include "series/metric/metric_index.h"
 
 #include "absl/status/status.h"
+#include "series/metric/metric_batch.h"
 
 namespace sonde::series {
 

@@ -8,6 +8,7 @@
 #include <bit>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +63,7 @@ class MetricVisitTest : public QueryNumbersTest {
 
   // Points of entities that have many and few of them; times come late and again, and some are marks.
   void Write(int points) {
+    std::set<std::string> identities;  // until the flush
     IngestBatch batch(declarations_.get(), local_.get(), {});
     for (int i = 0; i < points; ++i) {
       const auto entity = std::min(random_.Uniform(kEntities), random_.Uniform(kEntities));
@@ -78,7 +80,7 @@ class MetricVisitTest : public QueryNumbersTest {
         fields = {{"value", LineValueType::kFloat, value}};
         if (random_.Uniform(3) != 0) fields.push_back({"count", LineValueType::kInt, value});
       }
-      const std::string identity = "s," + host;
+      const std::string& identity = *identities.insert("s," + host).first;
       ASSERT_TRUE(batch
                       .Add({"s", identity, &labels, &fields,
                             kStart + static_cast<int64_t>(random_.Uniform(kHours * 3'600'000)) * 1'000})

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +80,7 @@ class SharedMetricsTest : public QueryNumbersTest {
 
   // Points of series `cpu`, which often have all fields, and of `mem`.  Times come late and again; some values are marks.
   void Write(int points) {
+    std::set<std::string> identities;  // until the flush
     IngestBatch batch(declarations_.get(), local_.get(), {});
     for (int i = 0; i < points; ++i) {
       const auto entity = std::min(random_.Uniform(kEntities), random_.Uniform(kEntities));
@@ -100,7 +102,7 @@ class SharedMetricsTest : public QueryNumbersTest {
         }
       }
       const std::string series = random_.Uniform(4) == 0 ? "mem" : "cpu";
-      const std::string identity = series + "," + host;
+      const std::string& identity = *identities.insert(series + "," + host).first;
       ASSERT_TRUE(batch
                       .Add({series, identity, &labels, &fields,
                             kStart + static_cast<int64_t>(random_.Uniform(kHours * 3'600'000)) * 1'000})
