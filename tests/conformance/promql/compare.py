@@ -25,6 +25,9 @@ ALLOWED = [
     "and what is calculated may differ as above; where such a call is outermost, the number of samples is compared",
     "logarithms of subnormal numbers: Go's are those of normal ones",
     "values behind % of numbers that may differ as above: the rest of a division makes much of a little",
+    "sin, cos and tan of powers, and deviations of times: they make much of a little, too",
+    "a parameter with @ of an aggregation, over a range: Prometheus moves the time behind @ with the steps, against its own "
+    "documents; ours is at that time in each step",
     "which error of several: both fail",
     "the tenth and further digits of numbers in warnings, where values may differ as above",
     "over how many samples buckets fell: Prometheus counts some of them several times",
@@ -289,13 +292,47 @@ def counts(series):
     return result
 
 
+def parameters(text):
+    """The parameters of aggregations that have one, as text."""
+    for found in re.finditer(r"\b(quantile|topk|bottomk|limitk|limit_ratio)\s*((by|without)\s*\([^()]*\)\s*)?\(", text):
+        depth, quote = 0, ""
+        for at in range(found.end(), len(text)):
+            letter = text[at]
+            if quote:
+                quote = "" if letter == quote else quote
+            elif letter in "\"'`":
+                quote = letter
+            elif letter in "([{":
+                depth += 1
+            elif letter in ")]}":
+                depth -= 1
+            elif letter == "," and depth == 0:
+                yield text[found.end():at]
+                break
+
+
+def is_parameter_at_a_time(case):
+    """Whether an aggregation over a range of time has a parameter with @."""
+    return case["step"] > 0 and any("@" in parameter for parameter in parameters(case["query"]))
+
+
+def magnifies(text):
+    """Whether a number that may differ a little can become one that differs much."""
+    if not tolerance(text):
+        return False
+    return "%" in text or re.search(r"\b(sin|cos|tan)\(.*(\^|\b(exp|sinh|cosh)\()", text) is not None or (
+        re.search(r"\bstd(dev|var)\b", text) is not None and re.search(r"\btime(stamp)?\(", text) is not None)
+
+
 def difference(case, theirs, ours):
     """Nothing, or what differs."""
     what = whole_difference(theirs, ours, case)
     if what is None or what.startswith(("error", "printed", "type")):
         return what
     text = case["query"]
-    if what.startswith("value") and "%" in text and tolerance(text):
+    if what.startswith("value") and magnifies(text):
+        return None
+    if is_parameter_at_a_time(case):
         return None
     if not any(word in text for word in RANKS):
         return what
