@@ -12,16 +12,16 @@
 namespace sonde {
 
 CheckAndMutator::CheckAndMutator(TableSchemaRef schema, std::string_view row_key, RowCheck check,
-                                 AuthorizedViewRef view, int64_t now_micros, bool asks_row_for_time,
+                                 AuthorizedViewRef view, int64_t now_micros, const Clock* row_clock,
                                  uint64_t seed)
     : schema_(std::move(schema)),
       row_key_(row_key),
       check_(std::move(check)),
       view_(std::move(view)),
       now_micros_(now_micros),
-      asks_row_for_time_(asks_row_for_time),
+      asks_row_for_time_(row_clock != nullptr),
       visible_(schema_, now_micros, view_),
-      time_(*schema_, now_micros, {check_.if_true, check_.if_false}),
+      time_(*schema_, row_clock, now_micros, {check_.if_true, check_.if_false}),
       seed_(seed) {}
 
 absl::Status CheckAndMutator::Check() const {

@@ -32,11 +32,11 @@ struct RowCheck {
 // Belongs to one thread.
 class CheckAndMutator {
  public:
-  // What `check` and `row_key` view must outlive this.  `view` null: the whole table.  `asks_row_for_time`: the
-  // time of the change comes from the row (row_time.h), and not from `now_micros` alone.  `seed` starts the
+  // What `check` and `row_key` view must outlive this.  `view` null: the whole table.  `row_clock`: the
+  // time of the change comes from the row (row_time.h) and this clock, which must outlive this; null: it is `now_micros`.  `seed` starts the
   // random numbers of the predicate.
   CheckAndMutator(TableSchemaRef schema, std::string_view row_key, RowCheck check, AuthorizedViewRef view,
-                  int64_t now_micros, bool asks_row_for_time, uint64_t seed);
+                  int64_t now_micros, const Clock* row_clock, uint64_t seed);
   CheckAndMutator(const CheckAndMutator&) = delete;
   CheckAndMutator& operator=(const CheckAndMutator&) = delete;
 

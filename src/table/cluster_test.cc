@@ -10,6 +10,7 @@
 #include "base/varint.h"
 #include "engine/memory/cluster_member.h"
 #include "model/limits.h"
+#include "table/row_time.h"
 #include "table/tables_test_support.h"
 
 namespace sonde {
@@ -19,6 +20,19 @@ using absl::StatusCode;
 
 constexpr char kName[] = "projects/p/instances/i/tables/t";
 const CatalogOptions kOptions = {.seen_within = absl::Milliseconds(60)};
+
+// A member of the cluster whose changes of a row may wait while others come first.
+class LateMember final : public ClusterMember {
+ public:
+  using ClusterMember::ClusterMember;
+  absl::Status Update(TableId table, std::string_view row_key, const ReadHints& hints, const Decide& decide,
+                      const WriteOptions& options) override {
+    if (before_update) std::exchange(before_update, nullptr)();
+    return ClusterMember::Update(table, row_key, hints, decide, options);
+  }
+
+  std::function<void()> before_update;  // of the next one
+};
 
 struct Server {
   Server(Engine* store, const ClusterFaults& faults, int64_t now_micros)
@@ -54,7 +68,7 @@ struct Server {
     return "";
   }
 
-  ClusterMember engine;
+  LateMember engine;
   ManualClock clock;
   std::unique_ptr<Catalog> catalog;
   std::optional<Tables> tables;
@@ -109,6 +123,23 @@ TEST_F(ClusterTest, AConditionalWriteIsNotHiddenEither) {
   EXPECT_EQ(slow_->tables->CheckAndMutateRow(schema, "row", {nullptr, second, {}}),
             absl::StatusOr<bool>(true));
   EXPECT_EQ(*slow_->Newest("row", "f", "q"), "second");
+}
+
+TEST_F(ClusterTest, AWriteThatWaitedLongIsNotHiddenEither) {
+  Start();
+  const auto others_write = [&] {
+    for (Server* server : {fast_.get(), slow_.get()}) server->clock.Advance(2 * kClocksDifferMicros);
+    ASSERT_EQ(fast_->Write("row", Set("meanwhile")), absl::OkStatus());
+  };
+  slow_->engine.before_update = others_write;
+  ASSERT_EQ(slow_->Write("row", Set("waited")), absl::OkStatus());
+  EXPECT_EQ(*slow_->Newest("row", "f", "q"), "waited");
+
+  const TableSchemaRef schema = *slow_->catalog->Find(kName);
+  const std::vector<Mutation> set = Set("waited, too");
+  slow_->engine.before_update = others_write;
+  EXPECT_EQ(slow_->tables->CheckAndMutateRow(schema, "row", {nullptr, set, {}}), absl::StatusOr<bool>(true));
+  EXPECT_EQ(*slow_->Newest("row", "f", "q"), "waited, too");
 }
 
 TEST_F(ClusterTest, ACellOfTheFarFutureMovesNoTime) {

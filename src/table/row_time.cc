@@ -20,9 +20,9 @@ bool AsksForServerTime(const Mutation& mutation) {
   return std::visit(asks, mutation);
 }
 
-RowTime::RowTime(const TableSchema& schema, int64_t now_micros,
+RowTime::RowTime(const TableSchema& schema, const Clock* clock, int64_t now_micros,
                  std::initializer_list<absl::Span<const Mutation>> branches)
-    : now_micros_(now_micros) {
+    : clock_(clock), now_micros_(now_micros) {
   const auto add = [&](const auto& one) {
     if constexpr (requires { one.timestamp_micros; }) {
       const FamilySchema* const family = schema.FindFamily(one.family);  // null: Normalize says so
@@ -50,17 +50,18 @@ void RowTime::AddTo(ReadHints* hints) const {
                          hints->families->end());
   if (hints->columns.has_value()) AddColumns(std::move(columns), &*hints->columns);
   const auto from = static_cast<uint64_t>(std::max<int64_t>(hints->time_range.start_micros, 0));
-  const auto soon = static_cast<uint64_t>(now_micros_);
+  // Without an end: nobody knows how late the row will be read.
   hints->time_range =
-      TimeRange::Of(std::min(from, soon), std::max(hints->time_range.End(), soon + kClocksDifferMicros + 1));
+      TimeRange::Of(std::min(from, static_cast<uint64_t>(now_micros_)), TimeRange::kInfiniteEnd);
   hints->newest_per_column.reset();  // the newest may be one of the far future
 }
 
 int64_t RowTime::Of(const std::vector<RowFamily>& row) const {
-  int64_t time_micros = now_micros_;
+  const int64_t now_micros = std::max(now_micros_, clock_->NowMicros());
+  int64_t time_micros = now_micros;
   for (const RowFamily& family : row) {
     for (const CellView& cell : family.cells) {
-      if (cell.timestamp_micros <= time_micros || cell.timestamp_micros - now_micros_ > kClocksDifferMicros)
+      if (cell.timestamp_micros <= time_micros || cell.timestamp_micros - now_micros > kClocksDifferMicros)
         continue;
       if (std::binary_search(columns_.begin(), columns_.end(), Column(family.family, cell.qualifier)))
         time_micros = cell.timestamp_micros;

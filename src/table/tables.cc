@@ -158,7 +158,7 @@ absl::Status Tables::MutateByRowTime(const TableSchema& schema, const RowMutatio
   const RowTurn turn(&turns_, schema.id, row.row_key);
   const int64_t now_micros = turn.now_micros();
   // The hints ask only for the cells that the time and the token need.
-  const RowTime time(schema, now_micros, {row.mutations});
+  const RowTime time(schema, clock_, now_micros, {row.mutations});
   ReadHints hints{.families = std::vector<FamilyId>(),
                   .columns = std::vector<ReadHints::ColumnRange>(),
                   .time_range = {now_micros, now_micros + kClocksDifferMicros + 1}};
@@ -221,8 +221,8 @@ absl::StatusOr<bool> Tables::CheckAndMutateRow(TableSchemaRef schema, std::strin
                                                RowCheck check, const AuthorizedViewRef& view) {
   const AccessTimer timer;
   const RowTurn turn(&turns_, schema->id, row_key);
-  CheckAndMutator mutator(schema, row_key, std::move(check), view, turn.now_micros(), is_shared_,
-                          next_seed_++);
+  CheckAndMutator mutator(schema, row_key, std::move(check), view, turn.now_micros(),
+                          is_shared_ ? clock_ : nullptr, next_seed_++);
   if (absl::Status status = mutator.Check(); !status.ok()) return status;
   const ReadHints hints = mutator.Hints();
   const auto decide = [&](const std::vector<RowFamily>& row) { return mutator.Decide(row); };
