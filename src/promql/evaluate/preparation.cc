@@ -112,7 +112,7 @@ absl::Status Preparation::Calculate(Length* length, bool may_be_negative) {
     why = "duration is NaN or infinite";
   } else if (*seconds <= 0 && !may_be_negative) {
     why = "duration must be greater than 0";
-  } else if (*seconds > kMost || *seconds < -kMost) {
+  } else if (*seconds >= kMost || *seconds <= -kMost) {
     why = "duration is out of range";
   }
   if (!why.empty()) return absl::InvalidArgumentError(fmt::format("{}:{}: {}", place.start, place.end, why));

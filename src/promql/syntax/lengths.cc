@@ -48,16 +48,16 @@ bool BeginsLength(TokenKind kind) {
 
 bool IsNumber(const ExpressionPtr& length) { return length->kind == ExpressionKind::kNumber; }
 
-// Whether no time.Duration of Go holds it.
+// Whether no time.Duration of Go holds it, or not its negative.  Prometheus takes NaN for the least Duration, and prints that wrongly.
 bool IsOutOfRange(double seconds) {
   constexpr double kMost = 9223372036854775808.0 / 1e9;
-  return seconds > kMost || seconds < -kMost;
+  return !(seconds < kMost && seconds > -kMost);
 }
 
 int64_t NanosOf(double seconds) {
   const double nanos = std::round(seconds * 1e9);
-  if (!(nanos < 9223372036854775808.0)) return std::numeric_limits<int64_t>::min();
-  if (nanos < -9223372036854775808.0) return std::numeric_limits<int64_t>::min();
+  if (!(nanos < 9223372036854775808.0)) return std::numeric_limits<int64_t>::max();
+  if (nanos <= -9223372036854775808.0) return -std::numeric_limits<int64_t>::max();
   return static_cast<int64_t>(nanos);
 }
 
