@@ -212,6 +212,15 @@ bool TakesAnyOrder(TokenKind op) {
 
 }  // namespace
 
+bool HasNegativeZero(const Matrix& rows) {
+  for (const Row& row : rows) {
+    for (size_t step = 0; step < row.values.size(); ++step) {
+      if (row.present[step] && row.values[step] == 0 && std::signbit(row.values[step])) return true;
+    }
+  }
+  return false;
+}
+
 absl::StatusOr<Matrix> Evaluator::EvaluateAggregate(const Expression& node) {
   if (node.op == TokenKind::kCountValues) {
     const std::string& label = node.operands[0]->text;
@@ -226,11 +235,19 @@ absl::StatusOr<Matrix> Evaluator::EvaluateAggregate(const Expression& node) {
   if (!parameter.ok()) return parameter;
   const Expression& operand = node.AggregateOperand();
   // To sort the rows of a million series takes longer than to add them up.
-  are_rows_unordered_ =
-      TakesAnyOrder(node.op) && (operand.kind == ExpressionKind::kSelector || RangeOfLeaf(operand));
+  are_rows_unordered_ = TakesAnyOrder(node.op) && rankings_ == 0 &&
+                        (operand.kind == ExpressionKind::kSelector || RangeOfLeaf(operand));
+  const bool is_ranking = HasParameter(node.op) && node.op != TokenKind::kQuantile;
+  rankings_ += is_ranking ? 1 : 0;
   absl::StatusOr<Matrix> input = Evaluate(operand);
+  rankings_ -= is_ranking ? 1 : 0;
   const bool was_unordered = std::exchange(are_rows_unordered_, false);
   if (!input.ok()) return input;
+  // Of 0 and -0 the first one is the least and the greatest.
+  if (was_unordered && (node.op == TokenKind::kMin || node.op == TokenKind::kMax) &&
+      HasNegativeZero(*input)) {
+    SortByLabels(&*input);
+  }
   Grouping grouping = GroupRows(node, *input);
   Matrix result;
   if (node.op == TokenKind::kQuantile) {

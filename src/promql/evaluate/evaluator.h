@@ -145,6 +145,7 @@ class Evaluator {
   const size_t steps_;
   std::unique_ptr<SharedLeaves> leaves_;  // null: none share their reads
   bool are_rows_unordered_ = false;       // of the leaf that is evaluated: nobody asks for their order
+  int rankings_ = 0;  // topk, bottomk and limitk around what is evaluated: they ask for it
 };
 
 // Rows of the same labels as one; SameLabelsError where two have a value at one step.

@@ -320,8 +320,10 @@ def magnifies(text):
     """Whether a number that may differ a little can become one that differs much."""
     if not tolerance(text):
         return False
-    return "%" in text or re.search(r"\b(sin|cos|tan)\(.*(\^|\b(exp|sinh|cosh)\()", text) is not None or (
-        re.search(r"\bstd(dev|var)\b", text) is not None and re.search(r"\btime(stamp)?\(", text) is not None)
+    calculated = r"(\^|\b(exp|sinh|cosh|tan|ln|log2|log10|sin|cos)\(|[*/+-])"
+    return "%" in text or any(re.search(pattern, text) is not None for pattern in (
+        r"\b(sin|cos|tan|asin|acos|acosh|atanh)\(.*" + calculated, r"\b(std(dev|var)|delta|idelta|deriv)\b.*" + calculated,
+        r"\bstd(dev|var)\b.*\btime(stamp)?\("))
 
 
 def difference(case, theirs, ours):
