@@ -323,7 +323,7 @@ def magnifies(text):
     calculated = r"(\^|\b(exp|sinh|cosh|tan|ln|log2|log10|sin|cos)\(|[*/+-])"
     return "%" in text or any(re.search(pattern, text) is not None for pattern in (
         r"\b(sin|cos|tan|asin|acos|acosh|atanh)\(.*" + calculated, r"\b(std(dev|var)|delta|idelta|deriv)\b.*" + calculated,
-        r"\bstd(dev|var)\b.*\btime(stamp)?\("))
+        r"\bstd(dev|var)\b.*\b(time(stamp)?|ts_of_\w+)\("))
 
 
 def difference(case, theirs, ours):
@@ -383,7 +383,7 @@ def whole_difference(theirs, ours, case):
     for kind in ["warnings", "infos"]:
         a, b = (sorted(words(one, allowed) for one in answer.get(kind) or []) for answer in (theirs, ours))
         if a != b:
-            return kind
+            return "%s %s, ours %s" % (kind, a, b)
     return None
 
 
