@@ -43,32 +43,32 @@ void Annotations::Inform(std::string_view text, Range place) {
 
 void Annotations::InformOfFalls(Range place, int64_t time_millis, double least, double most,
                                 double difference) {
-  const auto [at, is_new] =
-      falls_.try_emplace(place.start, Falls{time_millis, time_millis, least, most, difference, 0});
-  Falls& falls = at->second;
-  ++falls.count;
-  if (is_new) return;
-  falls.from_millis = std::min(falls.from_millis, time_millis);
-  falls.to_millis = std::max(falls.to_millis, time_millis);
-  falls.least = std::min(falls.least, least);
-  falls.most = std::max(falls.most, most);
-  falls.difference = std::max(falls.difference, difference);
+  if (falls_.has_value()) {
+    ++falls_->count;
+    Join({place.start, time_millis, time_millis, least, most, difference, 0});
+  } else {
+    falls_ = Falls{place.start, time_millis, time_millis, least, most, difference, 1};
+  }
+}
+
+void Annotations::Join(const Falls& later) {
+  falls_->from_millis = std::min(falls_->from_millis, later.from_millis);
+  falls_->to_millis = std::max(falls_->to_millis, later.to_millis);
+  falls_->least = std::min(falls_->least, later.least);
+  falls_->most = std::max(falls_->most, later.most);
+  falls_->difference = std::max(falls_->difference, later.difference);
 }
 
 void Annotations::Add(const Annotations& later) {
   for (const auto& [text, place] : later.warnings_) warnings_.insert_or_assign(text, place);
   for (const auto& [text, place] : later.infos_) infos_.insert_or_assign(text, place);
-  for (const auto& [start, falls] : later.falls_) {
-    const auto [at, is_new] = falls_.try_emplace(start, falls);
-    if (is_new) continue;
-    Falls& joined = at->second;
-    joined.count += falls.count + 1;  // the first of `later` is one more here
-    joined.from_millis = std::min(joined.from_millis, falls.from_millis);
-    joined.to_millis = std::max(joined.to_millis, falls.to_millis);
-    joined.least = std::min(joined.least, falls.least);
-    joined.most = std::max(joined.most, falls.most);
-    joined.difference = std::max(joined.difference, falls.difference);
+  if (!later.falls_.has_value()) return;
+  if (!falls_.has_value()) {
+    falls_ = later.falls_;
+    return;
   }
+  falls_->count += later.falls_->count + 1;  // the first of `later` is one more here
+  Join(*later.falls_);
 }
 
 std::vector<std::string> Annotations::Warnings(std::string_view query) const {
@@ -77,14 +77,14 @@ std::vector<std::string> Annotations::Warnings(std::string_view query) const {
 
 std::vector<std::string> Annotations::Infos(std::string_view query) const {
   std::vector<std::string> result = Texts(infos_, query);
-  for (const auto& [start, falls] : falls_) {
+  if (falls_.has_value()) {
     result.push_back(fmt::format(
         "PromQL info: input to histogram_quantile needed to be fixed for monotonicity (see "
         "https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile), from buckets "
         "{} to {}, "
         "with a max diff of {}, over {} samples from {} to {} ({})",
-        GeneralNumber(falls.least), GeneralNumber(falls.most), TwoDigits(falls.difference), falls.count,
-        TimeText(falls.from_millis), TimeText(falls.to_millis), PlaceText(query, start)));
+        GeneralNumber(falls_->least), GeneralNumber(falls_->most), TwoDigits(falls_->difference), falls_->count,
+        TimeText(falls_->from_millis), TimeText(falls_->to_millis), PlaceText(query, falls_->start)));
   }
   return result;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,7 @@ class Annotations {
   // `text` without the place, which is added: "PromQL warning: TEXT (LINE:COLUMN)".
   void Warn(std::string_view text, Range place);
   void Inform(std::string_view text, Range place);
-  // Buckets that fell: joined over the samples of one place.
+  // Buckets that fell: all of a query's are told as one.
   void InformOfFalls(Range place, int64_t time_millis, double least, double most, double difference);
 
   // As if all of `later` were told now.
@@ -27,6 +28,7 @@ class Annotations {
 
  private:
   struct Falls {
+    size_t start = 0;  // of the first call's place
     int64_t from_millis = 0;
     int64_t to_millis = 0;
     double least = 0;
@@ -34,11 +36,12 @@ class Annotations {
     double difference = 0;
     int64_t count = 0;
   };
+  void Join(const Falls& later);
 
   // By text; of one text the last place counts, which is the outermost expression's.
   std::map<std::string, Range, std::less<>> warnings_;
   std::map<std::string, Range, std::less<>> infos_;
-  std::map<size_t, Falls> falls_;  // by the begin of their place
+  std::optional<Falls> falls_;  // of all calls of histogram_quantile, as Prometheus joins them
 };
 
 }  // namespace sonde::promql
