@@ -25,12 +25,12 @@ ALLOWED = [
     "and what is calculated may differ as above; where such a call is outermost, the number of samples is compared",
     "logarithms of subnormal numbers, and what is calculated of them: Go's are those of normal ones",
     "values behind % of numbers that may differ as above: the rest of a division makes much of a little",
-    "functions of functions and of sums, as asin(log10(x)), and deviations of times: they make much of a little, too",
+    "functions of functions and of sums, as asin(log10(x)) and minute(ln(x)), and deviations of times: they make much of a little",
     "a parameter with @ of an aggregation, over a range: Prometheus moves the time behind @ with the steps, against its own "
     "documents; ours is at that time in each step",
     "the sign of a zero that min or max took of calculated ones: they come in the order of Go's maps",
     "which error of several: both fail",
-    "the tenth and further digits of numbers in warnings, where values may differ as above",
+    "the tenth and further digits of numbers in warnings and errors, where values may differ as above",
     "over how many samples buckets fell: Prometheus counts some of them several times",
 ]
 START = 1_700_000_000_000
@@ -321,8 +321,9 @@ def magnifies(text):
     """Whether a number that may differ a little can become one that differs much."""
     if not tolerance(text):
         return False
-    functions = len(re.findall(r"\b(exp|ln|log2|log10|a?(?:sin|cos|tan)h?)\(", text)) + text.count("^")
-    calculates = re.search(r" [-+*/] ", text) is not None
+    functions = len(re.findall(r"\b(exp|ln|log2|log10|rad|deg|a?(?:sin|cos|tan)h?)\(", text)) + text.count("^")
+    functions += any(word in text for word in ADDS)
+    calculates = re.search(r" [-+*/] |\b(minute|hour|day_of_\w+|days_in_month|month|year|round|floor|ceil)\(", text) is not None
     return "%" in text or functions > 1 or (functions == 1 and calculates) or any(
         re.search(pattern, text) is not None for pattern in (
             r"\b(std(dev|var)|delta|idelta|deriv)\b.*\b(exp|ln|log2|log10|a?(?:sin|cos|tan)h?)\(",
@@ -360,7 +361,8 @@ def whole_difference(theirs, ours, case):
     if theirs.get("error") or ours.get("error"):
         if bool(theirs.get("error")) != bool(ours.get("error")):
             return "error"
-        same = theirs["error"] == ours["error"] or "found duplicate series" in theirs["error"]
+        allowed = tolerance(case["query"])
+        same = words(theirs["error"], allowed) == words(ours["error"], allowed) or "found duplicate series" in theirs["error"]
         return None if same or "labels" in theirs["error"] else "error text"
     if theirs.get("printed") != ours.get("printed"):
         return "printed text"
