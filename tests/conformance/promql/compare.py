@@ -25,7 +25,7 @@ ALLOWED = [
     "and what is calculated may differ as above; where such a call is outermost, the number of samples is compared",
     "logarithms of subnormal numbers, and what is calculated of them: Go's are those of normal ones",
     "values behind % of numbers that may differ as above: the rest of a division makes much of a little",
-    "functions of functions and of sums, as asin(log10(x)) and minute(ln(x)), and deviations of times: they make much of a little",
+    "functions of functions and of sums, as asin(log10(x)), minute(ln(x)) and changes(x atan2 y), and deviations of times: they make much of a little",
     "a parameter with @ of an aggregation, over a range: Prometheus moves the time behind @ with the steps, against its own "
     "documents; ours is at that time in each step",
     "the sign of a zero that min or max took of calculated ones: they come in the order of Go's maps",
@@ -254,7 +254,7 @@ class Grammar:
 
 
 ADDS = ["sum", "avg", "std", "rate", "increase", "delta", "deriv", "predict", "quantile", "smoothing", "histogram", "mad"]
-MATHS = ["exp", "ln", "log", "sin", "cos", "tan", "asin", "^", "rad", "deg"]
+MATHS = ["atan2", "exp", "ln", "log", "sin", "cos", "tan", "asin", "^", "rad", "deg"]
 RANKS = ["topk", "bottomk", "limitk", "count_values"]
 SUBNORMAL = -290
 
@@ -321,9 +321,9 @@ def magnifies(text):
     """Whether a number that may differ a little can become one that differs much."""
     if not tolerance(text):
         return False
-    functions = len(re.findall(r"\b(exp|ln|log2|log10|rad|deg|a?(?:sin|cos|tan)h?)\(", text)) + text.count("^")
+    functions = len(re.findall(r"\b(exp|ln|log2|log10|rad|deg|a?(?:sin|cos|tan)h?)\(", text)) + text.count("^") + text.count(" atan2 ")
     functions += any(word in text for word in ADDS)
-    calculates = re.search(r" [-+*/] |\b(minute|hour|day_of_\w+|days_in_month|month|year|round|floor|ceil)\(", text) is not None
+    calculates = re.search(r" [-+*/] |\b(minute|hour|day_of_\w+|days_in_month|month|year|round|floor|ceil|changes|resets)\(", text) is not None
     return "%" in text or functions > 1 or (functions == 1 and calculates) or any(
         re.search(pattern, text) is not None for pattern in (
             r"\b(std(dev|var)|delta|idelta|deriv)\b.*\b(exp|ln|log2|log10|a?(?:sin|cos|tan)h?)\(",
