@@ -83,8 +83,9 @@ std::vector<std::string> Annotations::Infos(std::string_view query) const {
         "https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile), from buckets "
         "{} to {}, "
         "with a max diff of {}, over {} samples from {} to {} ({})",
-        GeneralNumber(falls_->least), GeneralNumber(falls_->most), TwoDigits(falls_->difference), falls_->count,
-        TimeText(falls_->from_millis), TimeText(falls_->to_millis), PlaceText(query, falls_->start)));
+        GeneralNumber(falls_->least), GeneralNumber(falls_->most), TwoDigits(falls_->difference),
+        falls_->count, TimeText(falls_->from_millis), TimeText(falls_->to_millis),
+        PlaceText(query, falls_->start)));
   }
   return result;
 }
