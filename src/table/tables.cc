@@ -161,7 +161,7 @@ absl::Status Tables::MutateByRowTime(const TableSchema& schema, const RowMutatio
   const RowTime time(schema, clock_, now_micros, {row.mutations});
   ReadHints hints{.families = std::vector<FamilyId>(),
                   .columns = std::vector<ReadHints::ColumnRange>(),
-                  .time_range = {now_micros, now_micros + kClocksDifferMicros + 1}};
+                  .time_range = {.start_micros = now_micros}};
   if (row.idempotency.has_value()) {
     if (absl::Status status = CheckStartTime(*row.idempotency, now_micros); !status.ok()) return status;
     AskForToken(row.idempotency->token, now_micros, &hints);
