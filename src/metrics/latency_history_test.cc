@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -19,7 +20,9 @@ constexpr int64_t kStart = 1'700'000'040;  // a whole minute
 
 class LatencyHistoryTest : public testing::Test {
  protected:
-  LatencyHistoryTest() : directory_(std::filesystem::path(testing::TempDir()) / "latency_history_test") {
+  LatencyHistoryTest()
+      : directory_(std::filesystem::path(testing::TempDir()) /
+                   ("latency_history_" + std::to_string(getpid()))) {
     std::filesystem::remove_all(directory_);
     Open(kStart);
   }

@@ -1,6 +1,7 @@
 #include "series/schema/time_buckets.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -140,7 +141,7 @@ TEST(TimeBuckets, ZonesAreNamesOfTheTzDatabase) {
        {"Europe/Rome", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "GB-Eire", "EST5EDT"}) {
     EXPECT_TRUE(FindTimeZone(zone).ok()) << zone;
   }
-  const std::string path = testing::TempDir() + "/sonde_zone";
+  const std::string path = testing::TempDir() + "/sonde_zone_" + std::to_string(getpid());
   std::filesystem::copy_file("/usr/share/zoneinfo/Europe/Rome", path,
                              std::filesystem::copy_options::overwrite_existing);
   for (const std::string& zone :

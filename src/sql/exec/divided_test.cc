@@ -1,5 +1,6 @@
 // Queries whose scans are divided among idle processors give what one thread gives.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -282,7 +283,7 @@ TEST_F(DividedTest, NeedNoMoreThanTheLimitOfOneThread) {
   EXPECT_NE(refused.find("RESOURCE_EXHAUSTED"), std::string::npos) << limit << refused.substr(0, 200);
   EXPECT_EQ(Query(sql, with_limit(Divided(), limit / 4, &most)).substr(0, 30), refused.substr(0, 30));
 
-  const std::string path = testing::TempDir() + "/sonde_divided_spill";
+  const std::string path = testing::TempDir() + "/sonde_divided_spill_" + std::to_string(getpid());
   std::filesystem::remove_all(path);
   SpillSpace spill(path, {});
   const auto sorted = [](std::string text) {
