@@ -366,6 +366,24 @@ TEST_F(ClientTest, ScannerIsClosedWhenItsScanEndsEarly) {
   EXPECT_EQ(hbase_.open_scanners(), 0);
 }
 
+// The next rows are asked for before anybody wants them, and HBase refuses to close a scanner meanwhile.
+TEST_F(ClientTest, ScannerIsClosedBehindTheCallThatIsUnderWay) {
+  for (const char* row : {"a", "b", "c", "d"}) hbase_.Put(row, "q", row);
+  hbase_.SetInterceptor([](const FakeCall& call) -> std::optional<FakeAnswer> {
+    pb::ScanRequest request;
+    const bool asks_for_more = call.method == "Scan" && request.ParseFromString(call.parameter) &&
+                               request.has_scanner_id() && !request.close_scanner();
+    if (asks_for_more) absl::SleepFor(absl::Milliseconds(100));
+    return std::nullopt;
+  });
+  std::unique_ptr<RowScan> scan = client_->Scan(FakeHBase::kTableName, {}, {}, {}, Soon());
+  RowScan::Part part;
+  ASSERT_TRUE(*scan->Next(&part));
+  scan.reset();
+  for (int i = 0; i < 50 && hbase_.open_scanners() > 0; ++i) absl::SleepFor(absl::Milliseconds(20));
+  EXPECT_EQ(hbase_.open_scanners(), 0);
+}
+
 TEST_F(ClientTest, DamagedAnswerIsDataLoss) {
   hbase_.Put("a", "q", "1");
   hbase_.SetInterceptor([](const FakeCall& call) -> std::optional<FakeAnswer> {

@@ -346,6 +346,10 @@ class FakeHBase {
       scanners_.erase(found);
       return Exception("NotServingRegionException");
     }
+    // As HBase: the lease is away while a call has it.
+    const bool is_taken = call.came_early && last_scanner_ == id;
+    last_scanner_ = id;
+    if (is_taken) return Exception("regionserver.LeaseException");
     if (request.close_scanner()) {
       scanners_.erase(found);
       return {};
@@ -418,6 +422,7 @@ class FakeHBase {
   std::map<std::string, Row> rows_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, OpenScanner> scanners_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_scanner_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t last_scanner_ ABSL_GUARDED_BY(mutex_) = 0;  // of the call before
   size_t cells_of_part_ ABSL_GUARDED_BY(mutex_) = 1'000;
   Faults faults_ ABSL_GUARDED_BY(mutex_);
   SeededRandom random_ ABSL_GUARDED_BY(mutex_){11};

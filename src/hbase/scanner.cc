@@ -43,10 +43,23 @@ class Scanner::Line final : public LoopTimer, public std::enable_shared_from_thi
   }
   OnResult Keeper() {
     return [self = shared_from_this()](CallResult result) {
-      const absl::MutexLock lock(&self->mutex_);
-      self->is_busy_ = false;
-      self->result_ = std::move(result);
+      const bool is_well = !result.failure.has_value();
+      {
+        const absl::MutexLock lock(&self->mutex_);
+        self->result_ = std::move(result);
+      }
+      self->Leave(is_well);
     };
+  }
+  // Closes the scanner at the server, behind a call that is under way: HBase refuses a call to a scanner that another one is at work
+  // with, and the scanner would stay open for its lease, and keep what was deleted since from being compacted away.
+  void Close() {
+    {
+      const absl::MutexLock lock(&mutex_);
+      closes_ = true;
+      if (is_busy_) return;
+    }
+    SendClose();
   }
   CallResult Take() {
     const absl::MutexLock lock(&mutex_, absl::Condition(this, &Line::HasResult));
@@ -66,14 +79,27 @@ class Scanner::Line final : public LoopTimer, public std::enable_shared_from_thi
       if (is_busy_) return;
       is_busy_ = true;
     }
-    connection->Send("Scan", RenewScanMessage(id_), {}, kRenewTimeout,
-                     [self = shared_from_this()](const CallResult&) {
-                       const absl::MutexLock lock(&self->mutex_);
-                       self->is_busy_ = false;
-                     });
+    connection->Send(
+        "Scan", RenewScanMessage(id_), {}, kRenewTimeout,
+        [self = shared_from_this()](const CallResult& result) { self->Leave(!result.failure.has_value()); });
   }
 
  private:
+  // A call has ended.
+  void Leave(bool is_well) {
+    {
+      const absl::MutexLock lock(&mutex_);
+      is_busy_ = false;
+      if (!closes_ || !is_well) return;
+    }
+    SendClose();
+  }
+  // Nobody waits for the answer.
+  void SendClose() {
+    const std::shared_ptr<Connection> connection = servers_->Existing(server_, kRegionService);
+    if (connection != nullptr)
+      connection->Send("Scan", CloseScanMessage(id_), {}, kRenewTimeout, [](const CallResult&) {});
+  }
   bool IsIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !is_busy_; }
   bool HasResult() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return result_.has_value(); }
   void SetTimer() { servers_->loop()->timers()->Set(this, servers_->loop()->now() + wait_); }
@@ -86,6 +112,7 @@ class Scanner::Line final : public LoopTimer, public std::enable_shared_from_thi
   Loop::TimePoint end_;
   absl::Mutex mutex_;
   bool is_busy_ ABSL_GUARDED_BY(mutex_) = false;
+  bool closes_ ABSL_GUARDED_BY(mutex_) = false;  // once no call is under way
   std::optional<CallResult> result_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -99,11 +126,7 @@ Scanner::Scanner(Servers* servers, ServerAddress server, uint64_t id, absl::Dura
 
 Scanner::~Scanner() {
   line_->End();
-  if (is_closed_) return;
-  const std::shared_ptr<Connection> connection = servers_->Existing(server_, kRegionService);
-  if (connection == nullptr) return;
-  // After a call that is under way, as the server takes calls of a scanner one by one; nobody waits for the answer.
-  connection->Send("Scan", CloseScanMessage(id_), {}, kRenewTimeout, [](const CallResult&) {});
+  if (!is_closed_) line_->Close();
 }
 
 void Scanner::Ask(const ScanBounds& bounds, absl::Duration timeout) {

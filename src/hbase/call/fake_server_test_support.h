@@ -33,6 +33,7 @@ struct FakeCall {
   std::string method;
   std::string parameter;
   std::string cells;
+  bool came_early = false;  // while the connection's call before was carried out
 };
 
 struct FakeAnswer {
@@ -72,6 +73,11 @@ class FakeWire {
     *bytes = received_.substr(0, count);
     received_.erase(0, count);
     return true;
+  }
+  // Of a connection in plain text.
+  bool HasMore() const {
+    char byte = 0;
+    return !received_.empty() || recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
   }
   void Send(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -190,6 +196,7 @@ class FakeServer {
     }
     pb::ConnectionHeader opening;
     ASSERT_TRUE(opening.ParseFromString(bytes));
+    bool comes_early = false;
     while (ReceiveFrame(wire, &bytes)) {
       std::string_view rest = bytes;
       std::string_view header_bytes;
@@ -198,9 +205,14 @@ class FakeServer {
       pb::RequestHeader request;
       ASSERT_TRUE(request.ParseFromString(std::string(header_bytes)));
       ASSERT_EQ(request.cell_block_meta().length(), rest.size());
-      FakeCall call{index_, opening.service_name(), request.method_name(), std::string(parameter),
-                    std::string(rest)};
+      FakeCall call{index_,
+                    opening.service_name(),
+                    request.method_name(),
+                    std::string(parameter),
+                    std::string(rest),
+                    comes_early};
       const FakeAnswer answer = on_call_(call);
+      comes_early = wire->HasMore();
       using Deed = FakeAnswer::Deed;
       if (answer.deed == Deed::kStaySilent) continue;
       if (answer.deed == Deed::kCloseConnection) return;

@@ -100,10 +100,10 @@ class Servers {
   const ServersOptions options_;
   const std::unique_ptr<tls::ClientKeeper> certificates_;
   std::atomic<bool> has_answered_by_tls_ = false;
-  const std::unique_ptr<Loop> loop_;
   absl::Mutex mutex_;
   std::map<std::pair<ServerAddress, std::string>, std::shared_ptr<Connection>> connections_
       ABSL_GUARDED_BY(mutex_);
+  const std::unique_ptr<Loop> loop_;  // last: its thread uses the others
 };
 
 }  // namespace sonde::hbase
