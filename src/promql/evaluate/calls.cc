@@ -112,6 +112,12 @@ absl::StatusOr<Matrix> Extreme(const std::vector<Matrix>& arguments, bool is_mos
 
 }  // namespace
 
+bool IsOfSampleTimes(const Expression& node) {
+  return node.kind == ExpressionKind::kCall &&
+         (node.function->name == "timestamp" || node.function->name == "start_timestamp") &&
+         node.operands[0]->kind == ExpressionKind::kSelector;
+}
+
 Labels AbsentLabels(const Expression& argument) {
   const Expression* selector = &argument;
   if (selector->kind == ExpressionKind::kRange) selector = selector->operands[0].get();
@@ -157,15 +163,14 @@ absl::StatusOr<Matrix> Evaluator::CallOfTime(const Expression& node) {
 
 absl::StatusOr<Matrix> Evaluator::EvaluateCall(const Expression& node) {
   const std::string_view name = node.function->name;
-  if (name == "info" || name == "start_timestamp") {
-    return absl::UnimplementedError(fmt::format("the function {} is not supported", name));
-  }
   if (name == "label_replace") return ReplaceLabel(node);
   if (name == "label_join") return JoinLabels(node);
-  if (name == "timestamp" && node.operands[0]->kind == ExpressionKind::kSelector &&
-      !node.operands[0]->is_step_invariant) {
+  if (name == "info") return AddInfo(node);
+  if (IsOfSampleTimes(node) && !node.operands[0]->is_step_invariant) {
     absl::StatusOr<Matrix> rows = Select(*node.operands[0], true);
-    return rows.ok() ? MapRows(*std::move(rows), [](double time, size_t) { return time; }) : rows;
+    if (!rows.ok()) return rows;
+    if (name == "start_timestamp") return Matrix();
+    return MapRows(*std::move(rows), [](double time, size_t) { return time; });
   }
   for (size_t i = 0; i < node.operands.size(); ++i) {
     if (TypeOf(*node.operands[i]) != ValueType::kMatrix) continue;
@@ -202,6 +207,8 @@ absl::StatusOr<Matrix> Evaluator::CallOverVectors(const Expression& node) {
   if (const DateFunction date = FindDateFunction(name)) {
     return MapRows(std::move(arguments[0]), [&](double value, size_t) { return date(value); });
   }
+  // As Prometheus without its feature "use-start-timestamps": no sample has one.
+  if (name == "start_timestamp") return Matrix();
   if (name == "timestamp") {
     return MapRows(std::move(arguments[0]),
                    [&](double, size_t step) { return static_cast<double>(TimeOf(step)) / 1000; });

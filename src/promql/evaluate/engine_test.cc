@@ -216,11 +216,65 @@ TEST_F(EngineTest, WarnsOfSubqueriesThatGiveNothing) {
             " | PromQL warning: quantile value should be between 0 and 1, got 8 (1:25)");
 }
 
-TEST_F(EngineTest, SaysWhatIsNotBuilt) {
-  const auto status = Run("info(up)", {}).status();
-  EXPECT_TRUE(absl::IsUnimplemented(status));
-  EXPECT_EQ(TextOfError(status), "the function info is not supported");
-  EXPECT_EQ(TextOfError(Run("limit_ratio(0.5, up)", {}).status()), "limit_ratio is not supported");
+TEST_F(EngineTest, RatiosAndTheirComplementsAreAllSeries) {
+  EXPECT_EQ(At(0, "limit_ratio(0.5, up)"), R"({__name__="up", i="2"} 10)");
+  EXPECT_EQ(At(0, "limit_ratio(-0.5, up)"), R"({__name__="up", i="1"} 1)");
+  EXPECT_EQ(At(0, "limit_ratio(1, up)"), R"({__name__="up", i="1"} 1; {__name__="up", i="2"} 10)");
+  EXPECT_EQ(At(0, "limit_ratio(0, up)"), "");
+  EXPECT_EQ(At(0, "limit_ratio(scalar(up), up)"), "Ratio value is NaN");
+  EXPECT_EQ(At(0, "count(limit_ratio(1.5, up))"),
+            "{} 2 | PromQL warning: ratio value should be between -1 and 1, got 1.5, capping to 1 (1:19)");
+  EXPECT_EQ(At(0, "count(limit_ratio(-3, up))"),
+            "{} 2 | PromQL warning: ratio value should be between -1 and 1, got -3, capping to -1 (1:19)");
+  EXPECT_EQ(Over("count(limit_ratio(time() / 240, up))"),
+            "{} _ _ 2");  // the series of the first half has ended at the second step
+}
+
+class InfoTest : public EngineTest {
+ protected:
+  InfoTest() {
+    source_.Add({{"__name__", "q"}, {"instance", "m"}, {"job", "p"}}, {1, 2, 3, 4, 5});
+    source_.Add({{"__name__", "target_info"}, {"instance", "m"}, {"job", "p"}, {"zone", "1"}},
+                {1, 1, Stale()});
+    source_.Add({{"__name__", "build_info"}, {"instance", "m"}, {"job", "p"}, {"zone", "2"}}, {1});
+    source_.Add({{"__name__", "target_info"}, {"instance", "n"}, {"job", "p"}, {"zone", "1"}}, {1});
+    source_.Add({{"__name__", "target_info"}, {"instance", "n"}, {"job", "p"}, {"zone", "2"}}, {1});
+  }
+};
+
+TEST_F(InfoTest, AddsTheLabelsOfTheTarget) {
+  EXPECT_EQ(At(0, "info(q)"), R"({__name__="q", instance="m", job="p", zone="1"} 1)");
+  EXPECT_EQ(At(0, "info(rate(q[1m]) + 1)"), "");
+  EXPECT_EQ(At(1, "info(q * 2)"), R"({instance="m", job="p", zone="1"} 4)");
+  EXPECT_EQ(At(0, "info(up)"), R"({__name__="up", i="1"} 1; {__name__="up", i="2"} 10)");
+  // The info series has ended at the second step.
+  EXPECT_EQ(Over("info(q)"), R"({__name__="q", instance="m", job="p"} _ 3 5; )"
+                             R"({__name__="q", instance="m", job="p", zone="1"} 1 _ _)");
+}
+
+TEST_F(InfoTest, TakesTheLabelsThatAreAskedFor) {
+  EXPECT_EQ(At(0, R"(info(q, {zone="1"}))"), R"({__name__="q", instance="m", job="p", zone="1"} 1)");
+  EXPECT_EQ(At(0, R"(info(q, {zone="2"}))"), "");
+  EXPECT_EQ(At(0, R"(info(q, {nope=~".*"}))"), R"({__name__="q", instance="m", job="p"} 1)");
+  EXPECT_EQ(At(0, R"(info(q, {__name__="build_info"}))"),
+            R"({__name__="q", instance="m", job="p", zone="2"} 1)");
+  EXPECT_EQ(At(0, R"(info(q, {__name__!="target_info"}))"),
+            R"({__name__="q", instance="m", job="p", zone="2"} 1)");
+  EXPECT_EQ(At(0, R"(info(target_info{instance="m"}))"),
+            R"({__name__="target_info", instance="m", job="p", zone="1"} 1)");
+}
+
+TEST_F(InfoTest, SaysWhichLabelsAreInConflict) {
+  EXPECT_EQ(At(0, R"(info(q, {__name__=~".+_info"}))"), "conflicting label: zone");
+  source_.Add({{"__name__", "q"}, {"instance", "n"}, {"job", "p"}}, {1});
+  EXPECT_EQ(At(0, "info(q)"),
+            R"(found duplicate series for info metric: existing {__name__="target_info", instance="n", )"
+            R"(job="p", zone="1"} @ 0, new {__name__="target_info", instance="n", job="p", zone="2"} @ 0)");
+}
+
+TEST_F(EngineTest, NoSampleHasAStartTime) {
+  EXPECT_EQ(At(0, "start_timestamp(up)"), "");
+  EXPECT_EQ(At(0, "start_timestamp(up * 2)"), "");
 }
 
 TEST_F(EngineTest, BoundsSamplesAndEndsWhenInterrupted) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,7 +119,7 @@ class Evaluator {
   absl::StatusOr<Matrix> Rank(const Expression& node, const Row& parameter, Matrix input,
                               const std::vector<size_t>& groups, size_t group_count);
 
-  // Calls (calls.cc, range_calls.cc, label_calls.cc, histograms.cc).
+  // Calls (calls.cc, range_calls.cc, label_calls.cc, histograms.cc, info_call.cc).
   absl::StatusOr<Matrix> EvaluateCall(const Expression& node);
   struct RangeCall;
   absl::StatusOr<Matrix> CallOverRange(const Expression& node, size_t range_index);
@@ -136,6 +138,11 @@ class Evaluator {
   absl::StatusOr<Matrix> ReplaceLabel(const Expression& node);
   absl::StatusOr<Matrix> JoinLabels(const Expression& node);
   absl::StatusOr<Matrix> SortRows(const Expression& node, Matrix rows);
+  absl::StatusOr<Matrix> AddInfo(const Expression& node);
+  // The info series of `matchers` that have one of the wanted values of each identifying label; a set without any wants none.  Their
+  // values are the times of samples, in milliseconds.
+  absl::StatusOr<Matrix> ReadInfo(const Expression& node, const std::vector<Matcher>& matchers,
+                                  const std::vector<std::set<std::string, std::less<>>>& values);
   absl::StatusOr<Matrix> HistogramCall(const Expression& node, const std::vector<Matrix>& arguments);
 
   QueryContext* const context_;
@@ -145,11 +152,13 @@ class Evaluator {
   const size_t steps_;
   std::unique_ptr<SharedLeaves> leaves_;  // null: none share their reads
   bool are_rows_unordered_ = false;       // of the leaf that is evaluated: nobody asks for their order
-  int rankings_ = 0;  // topk, bottomk and limitk around what is evaluated: they ask for it
+  int rankings_ = 0;  // topk, bottomk, limitk and limit_ratio around what is evaluated: they ask for it
 };
 
 // Rows of the same labels as one; SameLabelsError where two have a value at one step.
 absl::StatusOr<Matrix> JoinSameLabels(Matrix rows);
+// Whether it is a call over a selector that reads the times of samples.
+bool IsOfSampleTimes(const Expression& node);
 // Labels of the conditions of a selector, for `absent`.
 Labels AbsentLabels(const Expression& argument);
 

@@ -38,10 +38,11 @@ void Evaluator::FindLeaves(const Expression& node, std::vector<const Expression*
     return;
   }
   if (node.kind == ExpressionKind::kSelector || RangeOfLeaf(node)) nodes->push_back(&node);
-  // timestamp() of a selector reads times.
-  const bool is_of_times = node.kind == ExpressionKind::kCall && node.function->name == "timestamp";
-  for (const ExpressionPtr& operand : node.operands) {
-    if (!is_of_times || operand->kind != ExpressionKind::kSelector) FindLeaves(*operand, nodes);
+  if (IsOfSampleTimes(node)) return;
+  // The second argument of info says which labels are added, and is not read.
+  const bool is_info = node.kind == ExpressionKind::kCall && node.function->name == "info";
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    if (!is_info || i == 0) FindLeaves(*node.operands[i], nodes);
   }
 }
 

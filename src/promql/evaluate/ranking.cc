@@ -1,5 +1,6 @@
-// topk, bottomk and limitk: some series of each group, whole.
+// topk, bottomk, limitk and limit_ratio: some series of each group, whole.
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cmath>
@@ -104,28 +105,83 @@ void AddTo(TokenKind op, size_t limit, Ranked item, Heap* heap) {
   }
 }
 
+// As CheckCounts.
+absl::StatusOr<bool> CheckRatios(const Row& parameter, Range place, Annotations* annotations) {
+  double most = parameter.values[0];
+  double least = most;
+  bool has_nan = false;
+  for (const double value : parameter.values) {
+    most = GoMax(most, value);
+    least = GoMin(least, value);
+    has_nan = has_nan || std::isnan(value);
+  }
+  if (most == 0 && least == 0) return false;
+  if (has_nan) return ExecutionError("Ratio value is NaN");
+  const auto warn = [&](double value, int limit) {
+    annotations->Warn(fmt::format("ratio value should be between -1 and 1, got {}, capping to {}",
+                                  GeneralNumber(value), limit),
+                      place);
+  };
+  if (most > 1) warn(most, 1);
+  if (least < -1) warn(least, -1);
+  return true;
+}
+
+// The bytes of a text in Prometheus' sets of labels: its length in one byte, or in three behind 255.
+void AddSized(std::string_view text, std::string* out) {
+  if (text.size() < 255) {
+    out->push_back(static_cast<char>(text.size()));
+  } else {
+    out->push_back(static_cast<char>(255));
+    for (const int shift : {0, 8, 16}) out->push_back(static_cast<char>(text.size() >> shift & 255));
+  }
+  out->append(text);
+}
+
+// A place in [0, 1] that the labels of a series alone decide, Prometheus' one.
+double PlaceOf(const Labels& labels) {
+  std::string bytes;
+  for (const auto& [name, value] : labels) {
+    AddSized(name, &bytes);
+    AddSized(value, &bytes);
+  }
+  return static_cast<double>(XXH64(bytes.data(), bytes.size(), 0)) / 0x1p64;
+}
+
+// A ratio below 0 has the series that its complement has not.
+bool IsWithin(double ratio, double place) {
+  const double share = std::clamp(ratio, -1.0, 1.0);
+  return share >= 0 ? place < share : place >= 1 + share;
+}
+
 }  // namespace
 
 absl::StatusOr<Matrix> Evaluator::Rank(const Expression& node, const Row& parameter, Matrix input,
                                        const std::vector<size_t>& groups, size_t group_count) {
-  if (node.op == TokenKind::kLimitRatio) return absl::UnimplementedError("limit_ratio is not supported");
-  const absl::StatusOr<bool> gives_any = CheckCounts(parameter);
+  const bool is_ratio = node.op == TokenKind::kLimitRatio;
+  const absl::StatusOr<bool> gives_any =
+      is_ratio ? CheckRatios(parameter, node.operands[0]->place, &context_->annotations())
+               : CheckCounts(parameter);
   if (!gives_any.ok()) return gives_any.status();
   if (!*gives_any) return Matrix();
   std::vector<Heap> heaps(group_count, Heap(node.op != TokenKind::kBottomk));
   Matrix result;
   const bool is_instant = steps_ == 1;
   std::vector<std::vector<uint8_t>> kept(input.size(), std::vector<uint8_t>(is_instant ? 0 : steps_));
+  std::vector<double> places;
+  for (size_t i = 0; is_ratio && i < input.size(); ++i) places.push_back(PlaceOf(input[i].labels));
   for (size_t step = 0; step < steps_; ++step) {
     for (Heap& heap : heaps) heap.Clear();
-    const auto wanted = static_cast<int64_t>(parameter.values[step]);
-    if (wanted < 1) continue;
-    const size_t limit = std::min(static_cast<size_t>(wanted), input.size());
+    const double wanted = parameter.values[step];
+    if (is_ratio ? wanted == 0 : wanted < 1) continue;
+    const size_t limit = is_ratio ? input.size() : std::min(static_cast<size_t>(wanted), input.size());
     for (size_t i = 0; i < input.size(); ++i) {
-      if (input[i].present[step]) AddTo(node.op, limit, {input[i].values[step], i}, &heaps[groups[i]]);
+      if (!input[i].present[step] || (is_ratio && !IsWithin(wanted, places[i]))) continue;
+      AddTo(node.op, limit, {input[i].values[step], i}, &heaps[groups[i]]);
     }
+    const bool is_sorted = node.op == TokenKind::kTopk || node.op == TokenKind::kBottomk;
     for (const Heap& heap : heaps) {
-      for (const Ranked& item : node.op == TokenKind::kLimitk ? heap.items() : heap.Sorted()) {
+      for (const Ranked& item : is_sorted ? heap.Sorted() : heap.items()) {
         is_instant ? result.push_back(input[item.row]) : void(kept[item.row][step] = 1);
       }
     }

@@ -1,5 +1,7 @@
 // Selectors, ranges and subqueries.
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "promql/evaluate/evaluator.h"
@@ -46,21 +48,20 @@ absl::StatusOr<Matrix> Evaluator::Select(const Expression& node, bool gives_time
 
 Leaf Evaluator::LeafOfSelector(const Expression& node, bool gives_times) const {
   const int64_t lookback = context_->settings().lookback_millis;
-  // Prometheus' timestamp() does not look at the offset of a selector with @.
-  TimeShift shift;
-  shift.at_millis = node.shift.at_millis;
-  if (!gives_times || !shift.at_millis) shift.offset.nanos = node.shift.offset.nanos;
+  // Prometheus' timestamp() does not look at the offset of a selector with @, but for which samples are read.
+  const std::optional<int64_t> at = node.shift.at_millis;
+  const int64_t offset = gives_times && at ? 0 : node.shift.offset.nanos / kNanosPerMilli;
   Leaf leaf{.node = &node, .matchers = &node.matchers};
-  leaf.start_millis = ReferenceTime(shift, 0) - lookback + 1;
-  leaf.end_millis = ReferenceTime(shift, steps_ - 1);
-  leaf.work = [this, lookback, gives_times, at_millis = shift.at_millis, offset_nanos = shift.offset.nanos](
-                  SampleSeries* series, SeriesRows* made) -> absl::Status {
+  leaf.start_millis = ReferenceTime(node.shift, 0) - lookback + 1;
+  leaf.end_millis = ReferenceTime(node.shift, steps_ - 1);
+  leaf.work = [this, lookback, gives_times, at, offset](SampleSeries* series,
+                                                        SeriesRows* made) -> absl::Status {
     if (absl::Status status = context_->Interrupted(); !status.ok()) return status;
     made->samples_read += static_cast<int64_t>(series->times.size());
     Row row(std::move(series->labels), steps_);
     size_t next = 0;  // the first sample past the time of the step
     for (size_t step = 0; step < steps_; ++step) {
-      const int64_t time = at_millis.value_or(TimeOf(step)) - offset_nanos / kNanosPerMilli;
+      const int64_t time = at.value_or(TimeOf(step)) - offset;
       next = FirstPast(series->times, next, time);
       if (next == 0 || series->times[next - 1] <= time - lookback) continue;
       const double value = series->values[next - 1];

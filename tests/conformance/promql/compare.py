@@ -85,6 +85,7 @@ class Data:
     def series(self):
         rng = self.rng
         lines = []
+        has_targets = rng.random() < 0.4
         for name in ["a", "b", "requests_total"]:
             for i in range(rng.choice([1, 2, 4, 6])):
                 labels = {"__name__": name, "i": str(i % 3), "j": rng.choice(["x", "y", "10", "9"])}
@@ -92,11 +93,22 @@ class Data:
                     del labels["j"]
                 if rng.random() < 0.2:
                     labels["Upper"] = "u"
+                if has_targets and rng.random() < 0.9:
+                    labels["instance"], labels["job"] = rng.choice("mn"), rng.choice(["p", "p", "q"])
+                    if rng.random() < 0.05:
+                        del labels[rng.choice(["instance", "job"])]
                 lines.append(labels)
         for i in "12":
             for bound in ["0.1", "1", "1.0", "5", "+Inf"][: rng.choice([3, 5, 5])]:
                 lines.append({"__name__": "h_bucket", "i": i, "le": bound})
         lines.append({"__name__": "h_bucket", "i": "1", "le": "bad"})
+        # Info series: of a target one of each name at a time, or two that may be in conflict.
+        for name in ["target_info", "build_info"]:
+            for target in rng.sample(["mp", "mq", "np", "nq", "m", ""], rng.choice([2, 4, 5])) if has_targets else []:
+                for _ in range(rng.choice([1, 1, 1, 2])):
+                    labels = {"__name__": name, "data": rng.choice("xyz"), "version" if name == "build_info" else "zone": rng.choice("12")}
+                    labels |= dict(zip(["instance", "job"], target))
+                    lines.append(labels | ({"j": "info"} if rng.random() < 0.2 else {}))
         known = {}
         for labels in lines:
             known[tuple(sorted(labels.items()))] = labels
@@ -175,6 +187,9 @@ class Grammar:
         if kind < 0.9:
             count = rng.choice(["0", "1", "2", "3", "100", "1.9", "-1", self.scalar(depth - 1)])
             return "%s%s(%s, %s)" % (rng.choice(["topk", "bottomk", "limitk"]), self.grouping(), count, inner)
+        if kind < 0.95:
+            ratio = rng.choice(["0.5", "0.3", "-0.3", "0.9", "0", "-1", "1", "1.5", "-2", self.scalar(depth - 1)])
+            return "limit_ratio%s(%s, %s)" % (self.grouping(), ratio, inner)
         return 'count_values%s("%s", %s)' % (self.grouping(), rng.choice(["v", "i"]), inner)
 
     def call(self, depth):
@@ -204,8 +219,17 @@ class Grammar:
             lambda: "histogram_fraction(%s, 3, h_bucket)" % rng.choice(["0", "0.05", "-1"]),
             lambda: "vector(%s)" % self.scalar(depth - 1),
             lambda: "histogram_count(%s)" % vector,
+            lambda: "start_timestamp(%s)" % vector,
+            lambda: "info(%s%s)" % (self.vector(rng.choice([0, 0, depth - 1])), self.info_selector()),
+            lambda: "info(%s%s)" % (self.vector(rng.choice([0, 0, depth - 1])), self.info_selector()),
             lambda: "year()",
         ])()
+
+    def info_selector(self):
+        rng = self.rng
+        conditions = rng.sample(['data="x"', 'data=~".+"', 'data!="x"', 'zone=~".*"', 'zone=~"1"', 'version=~".+"', '__name__="build_info"',
+                                 '__name__=~".+_info"', '__name__!="build_info"', 'job="p"', 'j=~".+"'], rng.choice([0, 0, 1, 1, 2]))
+        return rng.choice(["", ", {%s}" % ",".join(conditions), ", {%s}" % ",".join(conditions)])
 
     def binary(self, depth):
         rng = self.rng

@@ -65,8 +65,8 @@ func (s sample) Type() chunkenc.ValueType      { return chunkenc.ValFloat }
 func (s sample) Copy() chunks.Sample           { return s }
 
 type memory struct {
-	series []*storage.SeriesEntry
-	labels []labels.Labels
+	samples [][]chunks.Sample
+	labels  []labels.Labels
 }
 
 func (m *memory) Querier(_, _ int64) (storage.Querier, error) { return m, nil }
@@ -93,18 +93,28 @@ func (f *found) At() storage.Series                { return f.entries[f.next-1] 
 func (f *found) Err() error                        { return nil }
 func (f *found) Warnings() annotations.Annotations { return nil }
 
-func (m *memory) Select(_ context.Context, _ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+// As Prometheus' own store does, it gives the samples between the times of the hints, and no others.
+func (m *memory) Select(_ context.Context, _ bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
 	result := &found{}
-	for i, entry := range m.series {
+	for i := range m.samples {
 		all := true
 		for _, matcher := range matchers {
 			all = all && matcher.Matches(m.labels[i].Get(matcher.Name))
 		}
 		if all {
-			result.entries = append(result.entries, entry)
+			result.entries = append(result.entries, within(m.samples[i], m.labels[i], hints))
 		}
 	}
 	return result
+}
+
+func within(samples []chunks.Sample, of labels.Labels, hints *storage.SelectHints) *storage.SeriesEntry {
+	if hints == nil {
+		return storage.NewListSeries(of, samples)
+	}
+	first := sort.Search(len(samples), func(i int) bool { return samples[i].T() >= hints.Start })
+	end := sort.Search(len(samples), func(i int) bool { return samples[i].T() > hints.End })
+	return storage.NewListSeries(of, samples[first:max(first, end)])
 }
 
 func load(lines []seriesLine) (*memory, error) {
@@ -126,7 +136,7 @@ func load(lines []seriesLine) (*memory, error) {
 			samples = append(samples, sample{time, math.Float64frombits(bits)})
 		}
 		result.labels = append(result.labels, sets[i])
-		result.series = append(result.series, storage.NewListSeries(sets[i], samples))
+		result.samples = append(result.samples, samples)
 	}
 	return result, nil
 }
