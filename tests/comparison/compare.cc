@@ -176,7 +176,7 @@ std::optional<Difference> Comparison::Run(const History& history) {
   const std::string server_directory = fmt::format("{}/{}", directory_, runs_++);
   std::filesystem::create_directory(server_directory);
   Servers servers = StartServers(server_directory);
-  NaiveBigtable naive(history.table.table());
+  NaiveBigtable naive(history.table.table(), /*is_shared=*/!hbase_master_.empty());
   for (const auto& server : servers) {
     if (absl::Status status = server->CreateTable(history.table, "t"); !status.ok()) {
       throw std::runtime_error(status.ToString());

@@ -151,7 +151,8 @@ std::string Text(const std::string& row_key, const NaiveRow& row) {
 
 }  // namespace
 
-NaiveBigtable::NaiveBigtable(const admin::Table& table) : table_(table) {}
+NaiveBigtable::NaiveBigtable(const admin::Table& table, bool is_shared)
+    : table_(table), is_shared_(is_shared) {}
 
 Outcome NaiveBigtable::Do(const Request& request, int64_t now_micros) {
   now_micros_ = now_micros;
@@ -164,9 +165,36 @@ int64_t NaiveBigtable::Truncated(int64_t micros) const {
   return table_.granularity() == admin::Table::MICROS ? micros : micros - micros % 1000;
 }
 
+int64_t NaiveBigtable::WriteTime(const std::string& row_key,
+                                 std::initializer_list<const Mutations*> branches) const {
+  constexpr int64_t kClocksDifferMicros = 10'000'000;
+  int64_t time = now_micros_;
+  const auto row = rows_.find(row_key);
+  if (!is_shared_ || row == rows_.end()) return time;
+  const auto see = [&](const std::string& family, const std::string& qualifier, int64_t asked) {
+    const auto column = row->second.find({family, qualifier});
+    if (asked != -1 || column == row->second.end()) return;
+    for (const auto& [timestamp_micros, value] : column->second) {
+      if (timestamp_micros - now_micros_ <= kClocksDifferMicros) time = std::max(time, timestamp_micros);
+    }
+  };
+  const auto see_aggregate = [&](const auto& m) {
+    see(m.family_name(), m.column_qualifier().raw_value(), m.timestamp().raw_timestamp_micros());
+  };
+  for (const Mutations* const mutations : branches) {
+    for (const pb::Mutation& mutation : *mutations) {
+      const pb::Mutation::SetCell& set = mutation.set_cell();
+      if (mutation.has_set_cell()) see(set.family_name(), set.column_qualifier(), set.timestamp_micros());
+      if (mutation.has_add_to_cell()) see_aggregate(mutation.add_to_cell());
+      if (mutation.has_merge_to_cell()) see_aggregate(mutation.merge_to_cell());
+    }
+  }
+  return time;
+}
+
 StatusCode NaiveBigtable::Resolve(int64_t* timestamp_micros, bool truncate) const {
   if (*timestamp_micros == -1) {
-    *timestamp_micros = Truncated(now_micros_);
+    *timestamp_micros = Truncated(write_micros_);
     return StatusCode::kOk;
   }
   const int64_t truncated = Truncated(*timestamp_micros);
@@ -277,6 +305,7 @@ StatusCode NaiveBigtable::Mutate(const std::string& row_key, const Mutations& mu
     if (applied != tokens_.end() && now_micros_ - applied->second <= kTokenMicros) return StatusCode::kOk;
   }
   Row row;
+  write_micros_ = WriteTime(row_key, {&mutations});
   const StatusCode code = Apply(row_key, mutations, &row);
   if (code != StatusCode::kOk) return code;
   rows_[row_key] = row;
@@ -330,6 +359,7 @@ Outcome NaiveBigtable::Do(const pb::CheckAndMutateRowRequest& request) {
   const bool matches =
       !FilterNaively(request.predicate_filter(), request.row_key(), Visible(request.row_key())).empty();
   Row row;
+  write_micros_ = WriteTime(request.row_key(), {&request.true_mutations(), &request.false_mutations()});
   const StatusCode code =
       Apply(request.row_key(), matches ? request.true_mutations() : request.false_mutations(), &row);
   if (code != StatusCode::kOk) return {code, ""};

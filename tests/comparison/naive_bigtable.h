@@ -5,6 +5,7 @@
 // rows of one MutateRows apply in order; what a request says is checked before what the table says to it.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <string>
@@ -18,7 +19,9 @@ namespace sonde {
 
 class NaiveBigtable {
  public:
-  explicit NaiveBigtable(const google::bigtable::admin::v2::Table& table);
+  // `is_shared`: of a store that several servers share, where a write with the server's time is not older than the cells of its columns
+  // that lie at most ten seconds ahead (docs/scale-out.md).
+  explicit NaiveBigtable(const google::bigtable::admin::v2::Table& table, bool is_shared = false);
 
   Outcome Do(const Request& request, int64_t now_micros);
 
@@ -50,6 +53,8 @@ class NaiveBigtable {
   // `idempotency`: null for none.
   absl::StatusCode Mutate(const std::string& row_key, const Mutations& mutations,
                           const google::bigtable::v2::Idempotency* idempotency);
+  // The server's time for a write to the row that is one of these.
+  int64_t WriteTime(const std::string& row_key, std::initializer_list<const Mutations*> branches) const;
   // What the timestamp of a mutation comes to, or the code that refuses it.
   absl::StatusCode Resolve(int64_t* timestamp_micros, bool truncate) const;
   int64_t Truncated(int64_t micros) const;
@@ -68,7 +73,9 @@ class NaiveBigtable {
 
   std::map<std::string, Row> rows_;
   std::map<std::pair<std::string, std::string>, int64_t> tokens_;  // row, token: when it was applied
+  const bool is_shared_;
   int64_t now_micros_ = 0;
+  int64_t write_micros_ = 0;  // the server's time for the row at hand
 };
 
 }  // namespace sonde

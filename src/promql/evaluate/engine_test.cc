@@ -272,6 +272,38 @@ TEST_F(InfoTest, SaysWhichLabelsAreInConflict) {
             R"(job="p", zone="1"} @ 0, new {__name__="target_info", instance="n", job="p", zone="2"} @ 0)");
 }
 
+TEST_F(EngineTest, FillsStandForSeriesThatAreNotThere) {
+  EXPECT_EQ(At(0, "up + on(i) fill_right(5) c_total"), R"({i="1"} 1; {i="2"} 15)");
+  EXPECT_EQ(At(0, "c_total + on(i) fill_left(5) up"), R"({i="1"} 1; {i="2"} 15)");
+  EXPECT_EQ(At(0, "up + on(i) fill(-1) nope"), R"({i="1"} 0; {i="2"} 9)");
+  EXPECT_EQ(At(0, "nope + on(i) fill_right(1) up"), "");
+  EXPECT_EQ(At(0, "g * on(i) group_left fill(2) nope"), R"({i="1", j="a"} 14; {i="1", j="b"} 16)");
+}
+
+TEST_F(EngineTest, AnchoredWindowsBeginWithTheSampleBeforeThem) {
+  // Minutes 1 to 3 with the sample of minute 1, which the window alone does not have.
+  EXPECT_EQ(At(3, R"(delta(up{i="1"}[2m] anchored))"), R"({i="1"} 2)");
+  EXPECT_EQ(At(4, R"(changes(c_total[90s] anchored))"), R"({i="1"} 2)");
+  EXPECT_EQ(At(3, R"(resets(c_total[30s] anchored))"), R"({i="1"} 1)");
+  EXPECT_EQ(At(2, "rate(c_total[1m] anchored)"), R"({i="1"} 1)");
+  EXPECT_EQ(At(3, R"(up{i="1"}[90s] anchored)"), R"({__name__="up", i="1"} 2@90000 3@120000 4@180000)");
+  EXPECT_EQ(At(3, "avg_over_time(up[1m] anchored)"),
+            "anchored modifier can only be used with: changes, delta, increase, rate, resets - not with "
+            "avg_over_time");
+}
+
+TEST_F(EngineTest, SmoothedValuesLieBetweenSamples) {
+  EvaluateSettings settings;
+  settings.start_millis = 90'000;
+  EXPECT_EQ(Text(R"(up{i="1"} smoothed)", settings), R"({__name__="up", i="1"} 2.5)");
+  EXPECT_EQ(Text(R"(delta(up{i="1"}[1m] smoothed))", settings), R"({i="1"} 1)");
+  // The counter was reset, and began at 0.
+  settings.start_millis = 150'000;
+  EXPECT_EQ(Text("increase(c_total[30s] smoothed)", settings), R"({i="1"} 0)");
+  EXPECT_EQ(Text("changes(c_total[1m] smoothed)", settings),
+            "smoothed modifier can only be used with: delta, increase, rate - not with changes");
+}
+
 TEST_F(EngineTest, NoSampleHasAStartTime) {
   EXPECT_EQ(At(0, "start_timestamp(up)"), "");
   EXPECT_EQ(At(0, "start_timestamp(up * 2)"), "");

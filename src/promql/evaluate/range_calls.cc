@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "promql/evaluate/evaluator.h"
+#include "promql/evaluate/extended_windows.h"
 #include "promql/evaluate/window_functions.h"
 #include "promql/syntax/words.h"
 
@@ -26,6 +27,10 @@ double SecondsOf(int64_t nanos) {
 bool IsCounterName(std::string_view name) {
   constexpr std::array<std::string_view, 4> kEnds = {"_total", "_sum", "_count", "_bucket"};
   return std::any_of(kEnds.begin(), kEnds.end(), [&](std::string_view end) { return name.ends_with(end); });
+}
+
+Extension ExtensionOf(const Expression& range) {
+  return range.kind == ExpressionKind::kRange ? range.operands[0]->extension : Extension::kNone;
 }
 
 bool HasSameLabels(const Matrix& rows) {
@@ -51,6 +56,7 @@ struct Evaluator::RangeCall {
   int64_t range_nanos = 0;
   bool keeps_name = false;
   bool is_of_counters = false;
+  WindowMargins margins;
   Range place;  // of what infos say
 };
 
@@ -63,6 +69,7 @@ std::optional<size_t> Evaluator::RangeOfLeaf(const Expression& node) {
     const Expression& operand = *node.operands[i];
     if (operand.kind == ExpressionKind::kNumber) continue;
     if (range || operand.kind != ExpressionKind::kRange || operand.is_step_invariant) return std::nullopt;
+    if (operand.operands[0]->extension != Extension::kNone) return std::nullopt;
     range = i;
   }
   return range;
@@ -74,6 +81,9 @@ Evaluator::RangeCall Evaluator::MakeRangeCall(const Expression& node, size_t ran
   const Expression& argument = *node.operands[range_index];
   RangeCall call{.node = &node, .function = FindWindowFunction(name), .parameters = std::move(parameters)};
   call.shift = argument.kind == ExpressionKind::kRange ? &argument.operands[0]->shift : &argument.shift;
+  const Extension extension = ExtensionOf(argument);
+  if (extension != Extension::kNone) call.function = FindExtendedFunction(name, extension);
+  call.margins = MarginsOf(extension, context_->settings().lookback_millis);
   call.range_nanos = argument.range.nanos;
   call.keeps_name = name == "last_over_time" || name == "first_over_time";
   call.is_of_counters = name == "rate" || name == "increase";
@@ -95,8 +105,9 @@ Leaf Evaluator::LeafOfCall(const Expression& node, size_t range_index) const {
 Leaf Evaluator::LeafOfRange(std::shared_ptr<const RangeCall> call, const Expression& range) const {
   const Expression& selector = *range.operands[0];
   Leaf leaf{.node = call->node, .matchers = &selector.matchers};
-  leaf.start_millis = ReferenceTime(selector.shift, 0) - range.range.nanos / kNanosPerMilli + 1;
-  leaf.end_millis = ReferenceTime(selector.shift, steps_ - 1);
+  leaf.start_millis =
+      ReferenceTime(selector.shift, 0) - range.range.nanos / kNanosPerMilli - call->margins.before + 1;
+  leaf.end_millis = ReferenceTime(selector.shift, steps_ - 1) + call->margins.behind;
   leaf.work = [this, call = std::move(call)](SampleSeries* series, SeriesRows* made) {
     return DoWindows(*call, series, made);
   };
@@ -114,6 +125,12 @@ absl::StatusOr<Matrix> Evaluator::CallOverRange(const Expression& node, size_t r
   }
   if (FindWindowFunction(name) == nullptr) {
     return absl::UnimplementedError(fmt::format("the function {} is not supported", name));
+  }
+  const Extension extension = ExtensionOf(*node.operands[range_index]);
+  if (extension != Extension::kNone && FindExtendedFunction(name, extension) == nullptr) {
+    return ExecutionError(fmt::format("{} modifier can only be used with: {} - not with {}",
+                                      extension == Extension::kAnchored ? "anchored" : "smoothed",
+                                      ExtendedFunctionNames(extension), name));
   }
   absl::StatusOr<Matrix> made = CallOverWindows(
       std::make_shared<const RangeCall>(MakeRangeCall(node, range_index, std::move(parameters))),
@@ -159,8 +176,8 @@ absl::Status Evaluator::DoWindows(const RangeCall& range_call, SampleSeries* ser
   for (size_t step = 0; step < steps_; ++step) {
     const int64_t to = ReferenceTime(*range_call.shift, step);
     const int64_t from = to - range;
-    end = FirstPast(series->times, end, to);
-    begin = FirstPast(series->times, begin, from);
+    end = FirstPast(series->times, end, to + range_call.margins.behind);
+    begin = FirstPast(series->times, begin, from - range_call.margins.before);
     if (begin == end) continue;
     const auto used = static_cast<int64_t>(end - begin);
     made->samples += used;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "promql/evaluate/evaluator.h"
+#include "promql/evaluate/extended_windows.h"
 #include "promql/syntax/words.h"
 
 namespace sonde::promql {
@@ -53,7 +54,22 @@ Leaf Evaluator::LeafOfSelector(const Expression& node, bool gives_times) const {
   const int64_t offset = gives_times && at ? 0 : node.shift.offset.nanos / kNanosPerMilli;
   Leaf leaf{.node = &node, .matchers = &node.matchers};
   leaf.start_millis = ReferenceTime(node.shift, 0) - lookback + 1;
-  leaf.end_millis = ReferenceTime(node.shift, steps_ - 1);
+  leaf.end_millis = ReferenceTime(node.shift, steps_ - 1) + MarginsOf(node.extension, lookback).behind;
+  if (node.extension == Extension::kSmoothed && !gives_times) {
+    leaf.work = [this, &node, lookback](SampleSeries* series, SeriesRows* made) -> absl::Status {
+      if (absl::Status status = context_->Interrupted(); !status.ok()) return status;
+      made->samples_read += static_cast<int64_t>(series->times.size());
+      DropStale(series);
+      Row row(std::move(series->labels), steps_);
+      for (size_t step = 0; step < steps_; ++step) {
+        const auto value = SmoothedValue(*series, ReferenceTime(node.shift, step), lookback);
+        if (value) row.Set(step, *value);
+      }
+      if (!row.IsEmpty()) made->rows.push_back(std::move(row));
+      return absl::OkStatus();
+    };
+    return leaf;
+  }
   leaf.work = [this, lookback, gives_times, at, offset](SampleSeries* series,
                                                         SeriesRows* made) -> absl::Status {
     if (absl::Status status = context_->Interrupted(); !status.ok()) return status;
@@ -78,12 +94,16 @@ Leaf Evaluator::LeafOfSelector(const Expression& node, bool gives_times) const {
 absl::StatusOr<std::vector<SampleSeries>> Evaluator::ReadRange(const Expression& node) {
   if (node.kind == ExpressionKind::kSubquery) return ReadSubquery(node);
   const Expression& selector = *node.operands[0];
-  const int64_t range = node.range.nanos / kNanosPerMilli;
+  const WindowMargins margins = MarginsOf(selector.extension, context_->settings().lookback_millis);
+  const int64_t from = ReferenceTime(selector.shift, 0) - node.range.nanos / kNanosPerMilli;
+  const int64_t to = ReferenceTime(selector.shift, steps_ - 1);
   absl::StatusOr<std::vector<SampleSeries>> all =
-      context_->source()->Select(selector.matchers, ReferenceTime(selector.shift, 0) - range + 1,
-                                 ReferenceTime(selector.shift, steps_ - 1));
+      context_->source()->Select(selector.matchers, from - margins.before + 1, to + margins.behind);
   if (!all.ok()) return all;
-  for (SampleSeries& series : *all) DropStale(&series);
+  for (SampleSeries& series : *all) {
+    DropStale(&series);
+    if (selector.extension != Extension::kNone) ExtendToEnds(selector.extension, from, to, &series);
+  }
   const int64_t count = CountSamples(*all);
   context_->stats().samples_read += count;
   if (absl::Status status = context_->Hold(count); !status.ok()) return status;

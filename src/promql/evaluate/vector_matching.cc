@@ -90,33 +90,43 @@ absl::Status VectorMatching::IndexOneSide(size_t step) {
 }
 
 absl::Status VectorMatching::MatchNumbers(size_t step) {
-  if (!IsAnyPresent(many_, step) || !IsAnyPresent(one_, step)) return absl::OkStatus();
+  const bool has_many = IsAnyPresent(many_, step);
+  const bool has_one = IsAnyPresent(one_, step);
+  const bool fills = matching_.fill_left || matching_.fill_right;
+  if (fills ? !has_many && !has_one : !has_many || !has_one) return absl::OkStatus();
   if (absl::Status status = IndexOneSide(step); !status.ok()) return status;
   is_matched_.assign(signature_of_.size(), 0);
   outputs_.clear();
   for (size_t i = 0; i < many_.size(); ++i) {
     if (!many_[i].present[step]) continue;
     const size_t one = one_row_[many_signatures_[i]];
-    if (one == 0) continue;
-    if (absl::Status status = AddPair(i, one - 1, step); !status.ok()) return status;
+    // Prometheus' fill_right is that of the "one" side, and fill_left that of the other.
+    if (one == 0 && !matching_.fill_right) continue;
+    if (absl::Status status = AddPair(i, one == 0 ? kFilled : one - 1, step); !status.ok()) return status;
+  }
+  for (size_t i = 0; matching_.fill_left && i < one_.size(); ++i) {
+    if (!one_[i].present[step] || is_matched_[one_signatures_[i]]) continue;
+    if (absl::Status status = AddPair(kFilled, i, step); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::Status VectorMatching::AddPair(size_t many, size_t one, size_t step) {
-  const double left = (is_swapped_ ? one_[one] : many_[many]).values[step];
-  const double right = (is_swapped_ ? many_[many] : one_[one]).values[step];
-  const size_t signature = many_signatures_[many];
+  const double of_many = many == kFilled ? *matching_.fill_left : many_[many].values[step];
+  const double of_one = one == kFilled ? *matching_.fill_right : one_[one].values[step];
+  const double left = is_swapped_ ? of_one : of_many;
+  const double right = is_swapped_ ? of_many : of_one;
+  const size_t signature = many == kFilled ? one_signatures_[one] : many_signatures_[many];
   const size_t row = PairRow(many, one);
   if (matching_.card == MatchingCard::kOneToOne) {
     if (is_matched_[signature]) {
       return ExecutionError(
           "multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)");
     }
-    is_matched_[signature] = 1;
   } else if (!outputs_.emplace(signature, row).second) {
     return ExecutionError("multiple matches for labels: grouping labels must ensure unique matches");
   }
+  is_matched_[signature] = 1;
   const double result = OperatorResult(node_.op, left, right);
   if (!IsComparison(node_.op) || node_.returns_bool) return AddOutput(row, result, step);
   return result != 0 ? AddOutput(row, left, step) : absl::OkStatus();
@@ -142,7 +152,11 @@ size_t VectorMatching::OutputRow(const Labels& labels) {
 size_t VectorMatching::PairRow(size_t many, size_t one) {
   const auto found = pair_rows_.find(std::pair(many, one));
   if (found != pair_rows_.end()) return found->second;
-  const size_t row = OutputRow(PairLabels(many_[many].labels, one_[one].labels));
+  const Labels many_labels =
+      many == kFilled ? SignatureLabels(one_[one].labels, matching_) : many_[many].labels;
+  const Labels one_labels =
+      one == kFilled ? SignatureLabels(many_[many].labels, matching_) : one_[one].labels;
+  const size_t row = OutputRow(PairLabels(many_labels, one_labels));
   pair_rows_.emplace(std::pair(many, one), row);
   return row;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <utility>
@@ -31,6 +32,8 @@ class VectorMatching {
   absl::Status MatchNumbers(size_t step);
   // The row of the "one" side of each signature.
   absl::Status IndexOneSide(size_t step);
+  // A series on the "many" side and one on the other; kFilled: the other side's fill stands for it.
+  static constexpr size_t kFilled = SIZE_MAX;
   absl::Status AddPair(size_t many, size_t one, size_t step);
   absl::Status AddOutput(size_t row, double value, size_t step);
   // `output`: the place of the row's copy in output_, once it has one.

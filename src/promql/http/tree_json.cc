@@ -1,6 +1,7 @@
 #include "promql/http/tree_json.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,8 @@ json SelectorJson(std::string_view type, const Expression& selector) {
   json node = {{"type", type},
                {"name", selector.text},
                {"matchers", MatchersJson(selector.matchers)},
-               {"anchored", false},
-               {"smoothed", false}};
+               {"anchored", selector.extension == Extension::kAnchored},
+               {"smoothed", selector.extension == Extension::kSmoothed}};
   AddShift(selector.shift, &node);
   return node;
 }
@@ -54,6 +55,8 @@ std::string_view CardText(MatchingCard card) {
   return "";
 }
 
+json FillJson(std::optional<double> fill) { return fill ? json(*fill) : json(nullptr); }
+
 json BinaryJson(const Expression& expression) {
   json node = {{"type", "binaryExpr"},
                {"op", TextOf(expression.op)},
@@ -63,11 +66,12 @@ json BinaryJson(const Expression& expression) {
                {"bool", expression.returns_bool}};
   if (expression.matching) {
     const Matching& matching = *expression.matching;
-    node["matching"] = {{"card", CardText(matching.card)},
-                        {"labels", matching.labels},
-                        {"on", matching.is_on},
-                        {"include", matching.include},
-                        {"fillValues", {{"lhs", nullptr}, {"rhs", nullptr}}}};
+    node["matching"] = {
+        {"card", CardText(matching.card)},
+        {"labels", matching.labels},
+        {"on", matching.is_on},
+        {"include", matching.include},
+        {"fillValues", {{"lhs", FillJson(matching.fill_left)}, {"rhs", FillJson(matching.fill_right)}}}};
   }
   return node;
 }

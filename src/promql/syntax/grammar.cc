@@ -199,6 +199,10 @@ ExpressionPtr Grammar::ReadBinary(int least_precedence) {
     binary->place.end = right->place.end;
     binary->operands.push_back(std::move(left));
     binary->operands.push_back(std::move(right));
+    const Matching& matching = *binary->matching;
+    if ((matching.fill_left || matching.fill_right) && !options_.allows_experimental) {
+      Note(binary->place, "binop fill modifiers are experimental and not enabled");
+    }
     left = std::move(binary);
   }
 }
@@ -216,10 +220,29 @@ void Grammar::ReadBinaryModifiers(Expression* binary) {
       if (Is(TokenKind::kLeftParen)) matching.include = ReadGrouping();
     }
   }
-  if (Is(TokenKind::kFill) || Is(TokenKind::kFillLeft) || Is(TokenKind::kFillRight)) {
-    Note(binary->place, "binop fill modifiers are experimental and not enabled");
-    throw ReadingEnds();
+  ReadFills(&matching);
+}
+
+void Grammar::ReadFills(Matching* matching) {
+  if (TakeIf(TokenKind::kFill)) {
+    matching->fill_left = matching->fill_right = ReadFill();
+  } else if (TakeIf(TokenKind::kFillLeft)) {
+    matching->fill_left = ReadFill();
+    if (TakeIf(TokenKind::kFillRight)) matching->fill_right = ReadFill();
+  } else if (TakeIf(TokenKind::kFillRight)) {
+    matching->fill_right = ReadFill();
+    if (TakeIf(TokenKind::kFillLeft)) matching->fill_left = ReadFill();
   }
+}
+
+double Grammar::ReadFill() {
+  if (!TakeIf(TokenKind::kLeftParen)) Unexpected();
+  double sign = 1;
+  if (Is(TokenKind::kAdd) || Is(TokenKind::kSub)) sign = Take().kind == TokenKind::kSub ? -1 : 1;
+  if (!Is(TokenKind::kNumber) && !Is(TokenKind::kDuration)) Unexpected();
+  const double value = sign * ReadNumber()->number;
+  if (!TakeIf(TokenKind::kRightParen)) Unexpected();
+  return value;
 }
 
 ExpressionPtr Grammar::ReadUnary() {
@@ -252,7 +275,7 @@ ExpressionPtr Grammar::ReadPostfix() {
         break;
       case TokenKind::kAnchored:
       case TokenKind::kSmoothed:
-        Note(result->place, fmt::format("{} modifier is experimental and not enabled", TextOf(Take().kind)));
+        ReadExtension(result.get());
         break;
       default:
         return result;

@@ -43,6 +43,8 @@ class Grammar {
   ExpressionPtr ReadPrimary();
   ExpressionPtr ReadWord();
   void ReadBinaryModifiers(Expression* binary);
+  void ReadFills(Matching* matching);
+  double ReadFill();
   // Numbers and texts (literals.cc).
   ExpressionPtr ReadNumber();
   double NumberOf(const Token& token);
@@ -62,6 +64,7 @@ class Grammar {
   ExpressionPtr ReadBrackets(ExpressionPtr inner);
   void ReadOffset(Expression* inner);
   void ReadAt(Expression* inner);
+  void ReadExtension(Expression* inner);
   void SetOffset(Expression* inner, Length offset);
   TimeShift* ShiftOf(Expression* inner, std::string_view what);
   ExpressionPtr ReadLength(int least_precedence);

@@ -278,6 +278,24 @@ void Grammar::SetOffset(Expression* inner, Length offset) {
   inner->place.end = end_;
 }
 
+void Grammar::ReadExtension(Expression* inner) {
+  const TokenKind kind = Take().kind;
+  const auto note = [&](std::string_view what) {
+    Note(inner->place, fmt::format("{} modifier {}", TextOf(kind), what));
+  };
+  if (!options_.allows_experimental) return note("is experimental and not enabled");
+  if (inner->kind == ExpressionKind::kSubquery) return note("is not supported for subqueries");
+  if (inner->kind != ExpressionKind::kSelector && inner->kind != ExpressionKind::kRange) {
+    return note("not implemented");
+  }
+  Expression* const selector = inner->kind == ExpressionKind::kRange ? inner->operands[0].get() : inner;
+  const Extension extension = kind == TokenKind::kAnchored ? Extension::kAnchored : Extension::kSmoothed;
+  if (selector->extension != Extension::kNone && selector->extension != extension) {
+    Note(inner->place, "anchored and smoothed modifiers cannot be used together");
+  }
+  selector->extension = extension;
+}
+
 void Grammar::ReadAt(Expression* inner) {
   Take();
   if (Is(TokenKind::kStart) || Is(TokenKind::kEndWord)) {

@@ -11,7 +11,7 @@ constexpr size_t kNestedMax = 1'000;
 constexpr size_t kNodesMax = 10'000;
 
 struct ParseOptions {
-  // Functions and aggregations that Prometheus has behind promql-experimental-functions.
+  // What Prometheus has behind promql-experimental-functions, promql-extended-range-selectors and promql-binop-fill-modifiers.
   bool allows_experimental = false;
 };
 

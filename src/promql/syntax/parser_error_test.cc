@@ -54,9 +54,25 @@ const std::vector<ErrorCase>& ErrorCases() {
       {"\"x", "1:1: parse error: unterminated quoted string"},
       {"'\\q'", "1:1: parse error: unknown escape sequence U+0071 'q'"},
       {"x smoothed", "1:1: parse error: smoothed modifier is experimental and not enabled"},
+      {"a + fill(0) b", "1:1: parse error: binop fill modifiers are experimental and not enabled"},
       {"rate(x[1m],)", "1:11: parse error: trailing commas not allowed in function call args"},
   };
   return *cases;
+}
+
+TEST(PromqlParserErrorTest, SaysWhatIsWrongWithExperimentalModifiers) {
+  const std::vector<ErrorCase> cases = {
+      {"a + fill(x) b", "1:10: parse error: unexpected identifier \"x\""},
+      {"a + fill(1) fill(2) b", "1:17: parse error: unexpected \"(\""},
+      {"a and fill(0) b", "1:1: parse error: filling in missing series not allowed for set operators"},
+      {"1 + fill(0) a", "1:1: parse error: filling in missing series only allowed between instant vectors"},
+      {"sum(a) anchored", "1:1: parse error: anchored modifier not implemented"},
+      {"a[1m:1m] smoothed", "1:1: parse error: smoothed modifier is not supported for subqueries"},
+      {"a anchored smoothed", "1:1: parse error: anchored and smoothed modifiers cannot be used together"},
+  };
+  for (const ErrorCase& one : cases) {
+    EXPECT_EQ(ParseQuery(one.text, {.allows_experimental = true}).status().message(), one.error) << one.text;
+  }
 }
 
 TEST(PromqlParserErrorTest, SaysWhatPrometheusSays) {

@@ -47,6 +47,12 @@ std::string PrintOffset(const TimeShift& shift) {
   return "";
 }
 
+std::string_view PrintExtension(const Expression& selector) {
+  return selector.extension == Extension::kAnchored   ? " anchored"
+         : selector.extension == Extension::kSmoothed ? " smoothed"
+                                                      : "";
+}
+
 // Without its times.
 std::string PrintSelector(const Expression& node) {
   std::vector<std::string> conditions;
@@ -82,6 +88,11 @@ std::string PrintMatching(const Matching& matching) {
     result += fmt::format(" group_{} ({})", matching.card == MatchingCard::kManyToOne ? "left" : "right",
                           LabelList(matching.include));
   }
+  if (matching.fill_left && matching.fill_left == matching.fill_right) {
+    return result + fmt::format(" fill ({})", GeneralNumber(*matching.fill_left));
+  }
+  if (matching.fill_left) result += fmt::format(" fill_left ({})", GeneralNumber(*matching.fill_left));
+  if (matching.fill_right) result += fmt::format(" fill_right ({})", GeneralNumber(*matching.fill_right));
   return result;
 }
 
@@ -176,11 +187,12 @@ std::string Print(const Expression& node) {
     case ExpressionKind::kString:
       return Quoted(node.text);
     case ExpressionKind::kSelector:
-      return PrintSelector(node) + PrintAt(node.shift) + PrintOffset(node.shift);
+      return fmt::format("{}{}{}{}", PrintSelector(node), PrintAt(node.shift), PrintExtension(node),
+                         PrintOffset(node.shift));
     case ExpressionKind::kRange: {
       const Expression& selector = *node.operands[0];
-      return fmt::format("{}[{}]{}{}", PrintSelector(selector), PrintLength(node.range),
-                         PrintAt(selector.shift), PrintOffset(selector.shift));
+      return fmt::format("{}[{}]{}{}{}", PrintSelector(selector), PrintLength(node.range),
+                         PrintExtension(selector), PrintAt(selector.shift), PrintOffset(selector.shift));
     }
     case ExpressionKind::kSubquery:
       return Print(*node.operands[0]) + PrintSubqueryTimes(node);

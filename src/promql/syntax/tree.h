@@ -18,7 +18,7 @@ namespace sonde::promql {
 enum class ExpressionKind {
   kNumber,     // number, is_duration
   kString,     // text
-  kSelector,   // selector, at, offset
+  kSelector,   // matchers, shift, extension
   kRange,      // operands: the selector; range
   kSubquery,   // operands: the inner query; range, step, at, offset
   kCall,       // function, operands: the arguments
@@ -51,6 +51,13 @@ struct TimeShift {
   bool HasAt() const { return at_millis.has_value() || at_word != AtWord::kNone; }
 };
 
+// Which samples beyond its range, or its time, a selector looks at.
+enum class Extension {
+  kNone,
+  kAnchored,  // the last one before the range
+  kSmoothed,  // those around both ends, for values between them
+};
+
 enum class MatchingCard { kOneToOne, kManyToOne, kOneToMany, kManyToMany };
 
 struct Matching {
@@ -58,6 +65,9 @@ struct Matching {
   bool is_on = false;
   std::vector<std::string> labels;
   std::vector<std::string> include;  // of group_left and group_right
+  // What stands for a series that one side does not have.
+  std::optional<double> fill_left;
+  std::optional<double> fill_right;
 };
 
 struct Expression {
@@ -70,6 +80,7 @@ struct Expression {
   std::string text;  // a string's value; a metric's name outside the braces
   std::vector<Matcher> matchers;
   TimeShift shift;
+  Extension extension = Extension::kNone;  // of a selector
   Length range;
   Length step;
   const FunctionSignature* function = nullptr;

@@ -134,14 +134,19 @@ void TypeCheck::CheckMatching(Expression* node, ValueType left, ValueType right)
   if (!is_operand(left)) grammar_->Note(node->operands[0]->place, kOperands);
   if (!is_operand(right)) grammar_->Note(node->operands[1]->place, kOperands);
   const bool is_set = IsSetOperator(node->op);
+  const bool fills = node->matching->fill_left || node->matching->fill_right;
   if (left != ValueType::kVector || right != ValueType::kVector) {
     if (!node->matching->labels.empty()) {
       grammar_->Note(node->place, "vector matching only allowed between instant vectors");
     }
+    if (fills) grammar_->Note(node->place, "filling in missing series only allowed between instant vectors");
     node->matching.reset();
-  } else if (is_set && node->matching->card != MatchingCard::kManyToMany) {
-    grammar_->Note(node->place,
-                   fmt::format("no grouping allowed for {} operation", Quoted(TextOf(node->op))));
+  } else if (is_set) {
+    if (node->matching->card != MatchingCard::kManyToMany) {
+      grammar_->Note(node->place,
+                     fmt::format("no grouping allowed for {} operation", Quoted(TextOf(node->op))));
+    }
+    if (fills) grammar_->Note(node->place, "filling in missing series not allowed for set operators");
   }
   if (is_set && (left == ValueType::kScalar || right == ValueType::kScalar)) {
     grammar_->Note(node->place, fmt::format("set operator {} not allowed in binary scalar expression",

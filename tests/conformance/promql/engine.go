@@ -192,7 +192,7 @@ func answer(engine *promql.Engine, expressions parser.Parser, store *memory, lin
 }
 
 func main() {
-	expressions := parser.NewParser(parser.Options{EnableExperimentalFunctions: true, ExperimentalDurationExpr: true})
+	expressions := parser.NewParser(parser.Options{EnableExperimentalFunctions: true, ExperimentalDurationExpr: true, EnableExtendedRangeSelectors: true, EnableBinopFillModifiers: true})
 	engine := promql.NewEngine(promql.EngineOpts{
 		MaxSamples: 50_000_000, Timeout: 2 * time.Minute, LookbackDelta: 5 * time.Minute,
 		EnableAtModifier: true, EnableNegativeOffset: true, Parser: expressions,
