@@ -4,8 +4,8 @@ and resumed; and its words where it refuses.
 
 usage: copy.py SONDE [--kills N] [--store hbase://HOST[:PORT]/NAMESPACE]
 
---kills N: how many copies are killed before one comes to its end (3 if none is given).  --store: an empty store, which tables are copied
-to and from; by tests/hbase/run it is made of SONDE_HBASE_MASTER.
+--kills N: how many copies are killed (3 if none is given); one that comes to its end before is begun again with another target.
+--store: an empty store, which tables are copied to and from; by tests/hbase/run it is made of SONDE_HBASE_MASTER.
 """
 
 import argparse
@@ -135,6 +135,8 @@ def kill_and_resume(sonde, data, to, kills, rng, resume):
         if process.returncode == 0:
             break
         check(process.returncode == -signal.SIGKILL, f"the copy ended with {process.returncode}: {errors}")
+        if not resume.exists():
+            return killed  # it was done, and did not come to tell
     check(killed > 0, "no copy was killed in its midst")
     done = sonde.run(*arguments) if process.returncode != 0 else None
     report = json.loads(done.stdout if done else output)
@@ -161,12 +163,16 @@ def main():
         work = pathlib.Path(directory)
         data = fill(sonde, work)
         if store:
-            killed = kill_and_resume(sonde, data, store, arguments.kills, rng, work / "copy.json")
-            with Server(arguments.sonde, work / "front", "--store", store) as server:
-                same(sonde, data, server.address)
-            sonde.copy("--from", store, "--to", work / "back")
-            same(sonde, data, work / "back")
-            print(f"to {store} and back: {killed} copies killed")
+            killed = round_number = 0
+            while killed < arguments.kills:
+                target = store + (f"_{round_number}" if round_number else "")
+                killed += kill_and_resume(sonde, data, target, arguments.kills - killed, rng, work / "copy.json")
+                with Server(arguments.sonde, work / f"front{round_number}", "--store", target) as server:
+                    same(sonde, data, server.address)
+                sonde.copy("--from", target, "--to", work / f"back{round_number}")
+                same(sonde, data, work / f"back{round_number}")
+                round_number += 1
+            print(f"to {store} and back, {round_number} times: {killed} copies killed")
             return
         words(sonde, work, data)
         with Server(arguments.sonde, work / "served") as server:

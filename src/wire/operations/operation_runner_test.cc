@@ -264,6 +264,8 @@ class SharingServer {
     return Await(name, [](const lro::Operation& operation) { return operation.done(); });
   }
 
+  Operations* operations() { return operations_.get(); }
+
   std::atomic<int> begun = 0, resumed = 0;
 
  private:
@@ -285,6 +287,19 @@ class SharedOperationsTest : public testing::Test {
   const std::shared_ptr<MemoryLeaseBoard> board_ = std::make_shared<MemoryLeaseBoard>();
   absl::Notification may_end_;
 };
+
+TEST_F(SharedOperationsTest, OneThatWasForgottenIsNotFoundAtOnce) {
+  const auto server = Start();
+  const std::string name = server->Begin(1);
+  may_end_.Notify();
+  (void)server->AwaitEnd(name);
+  EXPECT_EQ(server->operations()->Delete(name), absl::OkStatus());
+  EXPECT_TRUE(absl::IsNotFound(server->operations()->Get(name).status()));
+  // Another number of this age may be that of an operation of another server.
+  std::string other = name;
+  other.back() = other.back() == '0' ? '1' : '0';
+  EXPECT_TRUE(absl::IsUnavailable(server->operations()->Get(other).status()));
+}
 
 TEST_F(SharedOperationsTest, OneServerRunsAnOperationAndAllTellOfIt) {
   const auto one = Start(), other = Start();

@@ -144,7 +144,8 @@ absl::Status Operations::Missing(const std::string& name) const {
   if (!is_shared_ || !ReadNumber(name, &number).ok()) return NoOperation(name);
   // A number is the time at which the operation began.
   const int64_t age_micros = clock_->NowMicros() - static_cast<int64_t>(number);
-  if (absl::AbsDuration(absl::Microseconds(age_micros)) > kUnknownMax) return NoOperation(name);
+  if (absl::AbsDuration(absl::Microseconds(age_micros)) > kUnknownMax || gone_.contains(number))
+    return NoOperation(name);
   return absl::UnavailableError(
       fmt::format("Operation {} is not known here yet. Try again", Printable(name)));
 }
@@ -182,6 +183,9 @@ void Operations::Keep(OperationRecord record, size_t bytes) {
 void Operations::Forget(uint64_t number) {
   const auto found = entries_.find(number);
   if (found == entries_.end()) return;
+  const auto oldest = static_cast<uint64_t>(clock_->NowMicros() - absl::ToInt64Microseconds(kUnknownMax));
+  gone_.erase(gone_.begin(), gone_.lower_bound(oldest));
+  if (is_shared_ && number >= oldest) gone_.insert(number);
   const Entry& entry = found->second;
   if (entry.record.end_micros.has_value()) finished_.erase({*entry.record.end_micros, number});
   running_.erase(number);
@@ -381,7 +385,10 @@ absl::StatusOr<bool> Operations::RequestCancel(const std::string& name) {
   if (absl::Status status = CheckOperationName(name); !status.ok()) return status;
   const absl::MutexLock changes_lock(&changes_mutex_);
   std::optional<OperationRecord> found = FindRecord(name);
-  if (!found.has_value()) return Missing(name);
+  if (!found.has_value()) {
+    const absl::MutexLock lock(&mutex_);
+    return Missing(name);
+  }
   if (found->end_micros.has_value()) return false;
   if (found->is_cancelled) return true;
   found->is_cancelled = true;

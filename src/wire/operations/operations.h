@@ -161,7 +161,7 @@ class Operations {
   // Writes the record of an operation that runs here, unless another server has changed it.
   absl::Status WriteProgress(OperationRecord record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(changes_mutex_);
   // NOT_FOUND, or UNAVAILABLE: it may be one that another server has begun a moment ago.
-  absl::Status Missing(const std::string& name) const;
+  absl::Status Missing(const std::string& name) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
 
   RecordStore* const store_;
   const Clock* const clock_;
@@ -174,6 +174,7 @@ class Operations {
   std::set<std::pair<int64_t, uint64_t>> finished_ ABSL_GUARDED_BY(mutex_);  // end and number
   std::set<uint64_t> running_ ABSL_GUARDED_BY(mutex_);                       // numbers
   std::set<uint64_t> own_ ABSL_GUARDED_BY(mutex_);  // those of running_ that run here
+  std::set<uint64_t> gone_ ABSL_GUARDED_BY(mutex_);  // those that were known here and began within kUnknownMax
   int64_t followed_version_ ABSL_GUARDED_BY(changes_mutex_) = 0;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };

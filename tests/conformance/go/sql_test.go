@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"cloud.google.com/go/bigtable"
 	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
@@ -334,13 +335,14 @@ func TestSqlPreparedQueriesExpireWithTheirViews(t *testing.T) {
 func TestSqlPreparedQueriesAndTokensOutliveARestart(t *testing.T) {
 	directory := t.TempDir()
 	s := startServer(t, serveArguments(directory, 0)...)
-	f := newFixtureAt(t, s.address, "restart")
+	instance := fmt.Sprintf("restart%d", time.Now().UnixNano()) // a store that is not of this server alone may have others
+	f := newFixtureAt(t, s.address, instance)
 	f.fill(f.createTable("t", "f"), 2000, 200)
 	prepared := f.mustPrepare("SELECT _key, f['pad'] FROM t", nil)
 	whole := f.results(prepared, nil, nil)
 	s.kill()
 	s = startServer(t, serveArguments(directory, 0)...)
-	f = newFixtureAt(t, s.address, "restart")
+	f = newFixtureAt(t, s.address, instance)
 	rest := f.results(prepared, nil, whole.tokens[1])
 	if len(rest.rows) != 2000-whole.rowsAt[1] {
 		t.Errorf("%d rows after a restart", len(rest.rows))
