@@ -49,8 +49,13 @@ RowWrites::RowWrites(const TableSchema& schema, Options options, NextRows next)
 RowWrites::~RowWrites() = default;
 
 absl::Status RowWrites::Prepare(const RowMutations& row, RowChange* change) {
-  if (options_.goes_along && !options_.goes_along(row))
-    return absl::AbortedError("The row waits for its turn");
+  if (options_.goes_along && !options_.goes_along(row)) {
+    // Those that go along are refused, too, if its types do not match.
+    absl::Status status = row.idempotency.has_value() ? absl::OkStatus()
+                                                      : Normalize(schema_, row.row_key, row.mutations,
+                                                                  options_.now_micros, &change->delta);
+    return IsTypeMismatch(status) ? status : absl::AbortedError("The row waits for its turn");
+  }
   if (options_.view != nullptr) {
     absl::Status status = CheckInView(*options_.view, schema_, row.row_key, row.mutations);
     if (!status.ok()) return status;

@@ -121,11 +121,8 @@ std::vector<absl::Status> Tables::MutateByRowTime(const TableSchema& schema,
                                                   absl::Span<const RowMutations> rows,
                                                   const AuthorizedView* view,
                                                   const std::function<absl::Status()>& interrupted) {
-  for (const RowMutations& row : rows) {
-    RowDelta delta;
-    const absl::Status status = Normalize(schema, row.row_key, row.mutations, clock_->NowMicros(), &delta);
-    if (IsTypeMismatch(status)) return std::vector<absl::Status>(rows.size(), status);
-  }
+  if (absl::Status status = CheckTypes(schema, rows, view); !status.ok())
+    return std::vector<absl::Status>(rows.size(), status);
   std::vector<absl::Status> statuses;
   while (statuses.size() < rows.size()) {
     const absl::Span<const RowMutations> left = rows.subspan(statuses.size());
@@ -146,6 +143,27 @@ std::vector<absl::Status> Tables::MutateByRowTime(const TableSchema& schema,
     for (absl::Status& answer : answers) statuses.push_back(std::move(answer));
   }
   return statuses;
+}
+
+absl::Status Tables::CheckTypes(const TableSchema& schema, absl::Span<const RowMutations> rows,
+                                const AuthorizedView* view) {
+  const int64_t now_micros = clock_->NowMicros();
+  std::set<std::pair<std::string_view, std::string_view>> tokens;  // of rows before
+  for (const RowMutations& row : rows) {
+    if (row.idempotency.has_value() && tokens.contains({row.row_key, row.idempotency->token})) continue;
+    if (view != nullptr && !CheckInView(*view, schema, row.row_key, row.mutations).ok()) continue;
+    if (row.idempotency.has_value() && !CheckStartTime(*row.idempotency, now_micros).ok()) continue;
+    RowDelta delta;
+    const absl::Status status = Normalize(schema, row.row_key, row.mutations, now_micros, &delta);
+    if (status.ok() && row.idempotency.has_value()) tokens.insert({row.row_key, row.idempotency->token});
+    if (!IsTypeMismatch(status)) continue;
+    if (!row.idempotency.has_value()) return status;
+    const absl::StatusOr<bool> has_had_it =
+        HasToken(engine_, schema.id, row.row_key, row.idempotency->token, now_micros);
+    if (!has_had_it.ok()) return has_had_it.status();
+    if (!*has_had_it) return status;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Tables::MutateByRowTime(const TableSchema& schema, const RowMutations& row,

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "engine/hbase/hbase_engine.h"
 #include "engine/hbase/settle/settler.h"
+#include "engine/memory/cluster_member.h"
 #include "engine/memory/memory_engine.h"
 #include "engine/rocks/rocks_engine.h"
 #include "naive_bigtable.h"
@@ -124,6 +125,16 @@ class Shrinker {
   int runs_ = 0;
 };
 
+// A store that servers share, of which there is one.
+class SharedMemory final : public ClusterMember {
+ public:
+  explicit SharedMemory(std::unique_ptr<MemoryEngine> store)
+      : ClusterMember(store.get(), {}), store_(std::move(store)) {}
+
+ private:
+  const std::unique_ptr<MemoryEngine> store_;
+};
+
 }  // namespace
 
 Comparison::Servers Comparison::StartHBase() {
@@ -166,6 +177,9 @@ Comparison::Servers Comparison::StartServers(const std::string& directory) {
   servers.push_back(std::make_unique<ServerUnderTest>(
       "memory, no hints", MemoryEngine::Create({.honour_hints = false, .cells_per_piece_max = 1}),
       std::function<void()>(), &clock_));
+  servers.push_back(std::make_unique<ServerUnderTest>("memory, shared",
+                                                      std::make_unique<SharedMemory>(MemoryEngine::Create()),
+                                                      std::function<void()>(), &clock_));
   return servers;
 }
 
@@ -176,7 +190,7 @@ std::optional<Difference> Comparison::Run(const History& history) {
   const std::string server_directory = fmt::format("{}/{}", directory_, runs_++);
   std::filesystem::create_directory(server_directory);
   Servers servers = StartServers(server_directory);
-  NaiveBigtable naive(history.table.table(), /*is_shared=*/!hbase_master_.empty());
+  NaiveBigtable naive(history.table.table()), naive_shared(history.table.table(), /*is_shared=*/true);
   for (const auto& server : servers) {
     if (absl::Status status = server->CreateTable(history.table, "t"); !status.ok()) {
       throw std::runtime_error(status.ToString());
@@ -187,8 +201,10 @@ std::optional<Difference> Comparison::Run(const History& history) {
     const Step& step = history.steps[i];
     now_micros += step.advance_micros;
     clock_.Set(now_micros);
-    const Outcome expected = naive.Do(step.request, now_micros);
+    const Outcome expected_alone = naive.Do(step.request, now_micros);
+    const Outcome expected_shared = naive_shared.Do(step.request, now_micros);
     for (const auto& server : servers) {
+      const Outcome& expected = server->is_shared() ? expected_shared : expected_alone;
       if (step.compact) server->Compact();
       std::string error_text;
       const Outcome got = server->Do(step.request, &error_text);

@@ -21,8 +21,8 @@ struct Difference {
 
 class Comparison {
  public:
-  // Servers on RocksDB, in `directory`, and on the memory engine: one that follows all hints, and one that
-  // follows none and gives a row cell by cell.  `hbase_master` (HOST:PORT): one server, on the HBase cluster, in place of these.
+  // Servers on RocksDB, in `directory`, and on the memory engine: one that follows all hints, one that
+  // follows none and gives a row cell by cell, and one whose store others might share.  `hbase_master` (HOST:PORT): one server, on the HBase cluster, in place of these.
   explicit Comparison(std::string directory, std::string hbase_master = "")
       : directory_(std::move(directory)), hbase_master_(std::move(hbase_master)) {}
 

@@ -66,7 +66,7 @@ ServerUnderTest::ServerUnderTest(std::string name, std::unique_ptr<Engine> engin
 }
 
 ServerUnderTest::~ServerUnderTest() {
-  if (engine_->traits().is_shared) (void)catalog_->Delete(table_name_);
+  if (is_shared()) (void)catalog_->Delete(table_name_);
 }
 
 absl::Status ServerUnderTest::CreateTable(const admin::CreateTableRequest& request,

@@ -37,6 +37,7 @@ class ServerUnderTest {
   ~ServerUnderTest();
 
   const std::string& name() const { return name_; }
+  bool is_shared() const { return engine_->traits().is_shared; }
 
   // Makes the table, named `table_id`; the history's requests then go to it.
   absl::Status CreateTable(const google::bigtable::admin::v2::CreateTableRequest& request,

@@ -174,7 +174,8 @@ class Operations {
   std::set<std::pair<int64_t, uint64_t>> finished_ ABSL_GUARDED_BY(mutex_);  // end and number
   std::set<uint64_t> running_ ABSL_GUARDED_BY(mutex_);                       // numbers
   std::set<uint64_t> own_ ABSL_GUARDED_BY(mutex_);  // those of running_ that run here
-  std::set<uint64_t> gone_ ABSL_GUARDED_BY(mutex_);  // those that were known here and began within kUnknownMax
+  std::set<uint64_t> gone_
+      ABSL_GUARDED_BY(mutex_);  // those that were known here and began within kUnknownMax
   int64_t followed_version_ ABSL_GUARDED_BY(changes_mutex_) = 0;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
