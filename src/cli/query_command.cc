@@ -250,7 +250,7 @@ void AddQueryCommand(CLI::App& app, int* exit_status) {
       ->needs("--range");
   command->add_option("--lookback", options->lookback, "the age of the oldest sample that still counts (5m)");
   command->add_flag("--promql-experimental", options->allows_experimental,
-                    "allow the functions that Prometheus has as experimental");
+                    "allow functions, aggregations and modifiers that Prometheus has as experimental");
   command->add_option("--format", options->format, "table, csv, json (an object a line)")
       ->check(CLI::IsMember({"table", "csv", "json"}))
       ->capture_default_str();

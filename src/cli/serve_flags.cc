@@ -51,8 +51,9 @@ void ServeFlags::AddPlaces(CLI::App* command) {
   TakeValue(command->add_flag("--declared-series-only", values_.declared_series_only,
                               "refuse line protocol and Prometheus samples of series that nobody declared"),
             "declared_series_only", &values_.declared_series_only, &ServeSettings::declared_series_only);
-  TakeValue(command->add_flag("--promql-experimental", values_.promql_experimental,
-                              "allow the functions of PromQL that Prometheus has as experimental"),
+  TakeValue(command->add_flag(
+                "--promql-experimental", values_.promql_experimental,
+                "allow functions, aggregations and modifiers of PromQL that Prometheus has as experimental"),
             "promql_experimental", &values_.promql_experimental, &ServeSettings::promql_experimental);
   TakeValue(command->add_flag("--no-keyviz", values_.no_keyviz,
                               "keep no account of which keys are read and written"),

@@ -124,8 +124,13 @@ absl::Status Preparation::CalculateLengths(Expression* node) {
   if (absl::Status status = Calculate(&node->shift.offset, true); !status.ok()) return status;
   if (absl::Status status = Calculate(&node->step, false); !status.ok()) return status;
   if (absl::Status status = Calculate(&node->range, false); !status.ok()) return status;
-  for (const ExpressionPtr& operand : node->operands) {
-    if (absl::Status status = CalculateLengths(operand.get()); !status.ok()) return status;
+  // The vector of an aggregation comes before its parameter.
+  const bool is_vector_first = node->kind == ExpressionKind::kAggregate;
+  if (is_vector_first) {
+    if (absl::Status status = CalculateLengths(node->operands.back().get()); !status.ok()) return status;
+  }
+  for (size_t i = 0; i + (is_vector_first ? 1 : 0) < node->operands.size(); ++i) {
+    if (absl::Status status = CalculateLengths(node->operands[i].get()); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
