@@ -92,6 +92,29 @@ std::optional<std::string> TextOfSpecial(double value) {
   return std::nullopt;
 }
 
+// Takes the underscores out of a number in small letters.  False: one does not stand between digits, or behind the prefix.
+bool TakeUnderscores(bool is_hexadecimal, std::string* number) {
+  std::string result;
+  bool is_digit = false;  // the sign before
+  bool is_underscore = false;
+  for (size_t i = 0; i < number->size(); ++i) {
+    const char sign = (*number)[i];
+    if (sign == '_') {
+      if (!is_digit) return false;
+      is_digit = false;
+      is_underscore = true;
+      continue;
+    }
+    const bool is_prefix = is_hexadecimal && i < 2;
+    is_digit = is_prefix || (is_hexadecimal ? absl::ascii_isxdigit(sign) : absl::ascii_isdigit(sign));
+    if (is_underscore && !is_digit) return false;
+    is_underscore = false;
+    result.push_back(sign);
+  }
+  *number = std::move(result);
+  return !is_underscore;
+}
+
 }  // namespace
 
 Sign SignAt(std::string_view text, size_t position) {
@@ -192,6 +215,7 @@ std::optional<double> ReadFloat(std::string_view text) {
   if (word == "nan") return is_negative || text != rest ? std::nullopt : std::optional<double>(std::nan(""));
   const bool is_hexadecimal = word.starts_with("0x");
   if (is_hexadecimal && word.find('p') == std::string::npos) return std::nullopt;
+  if (!TakeUnderscores(is_hexadecimal, &word)) return std::nullopt;
   const std::string_view digits = std::string_view(word).substr(is_hexadecimal ? 2 : 0);
   if (digits.empty() || !(absl::ascii_isxdigit(digits[0]) || digits[0] == '.')) return std::nullopt;
   double value = 0;
