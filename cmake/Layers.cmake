@@ -3,7 +3,7 @@
 set(SONDE_LAYERS
   "base=0" "yaml=0"
   "work=1" "metrics=1" "identity=1" "identity/proof=1" "identity/config=1" "identity/check=1" "model=1" "codec=1" "series/schema=1" "sql/syntax=1" "promql/syntax=1"
-  "access/rates=2" "access/sessions=2" "access=2" "audit=2" "hll=2" "filter=2" "mutation=2" "changes=2" "gc=2" "cellblock=2" "engine=2" "hbase/wire=2" "rows=2" "backup=2" "sql/value=2" "promql/evaluate=2"
+  "access/rates=2" "access/sessions=2" "access=2" "audit=2" "hll=2" "filter=2" "mutation=2" "changes=2" "gc=2" "cellblock=2" "engine=2" "hbase/wire=2" "rows=2" "backup=2" "sql/value=2" "promql/samples=2" "promql/functions=2" "promql/evaluate=2"
   "tls=3" "catalog/record=3" "catalog=3" "access/policies=3" "engine/memory=3" "series/key=3" "rpc=3" "engine/rocks/files=3" "sql/proto=3" "sql/function=3" "sql/text=3" "sql/time=3" "sql/number=3" "sql/list=3" "sql/cast=3" "sql/aggregate=3" "sql/library=3" "sql/testing=3" "sql/descriptor=3" "sql/access=3" "sql/message=3" "sql/output=3" "sql/spill=3"
   "copy=4" "table=4" "hbase/call=4" "hbase=4" "client/channel=4" "client=4" "engine/rocks/store=4" "backup/repository=4" "backup/store=4" "sql/key=4" "sql/expression=4"
   "series/known=5" "upkeep=5" "backup/journal=5" "keyviz=5" "wire/call=5" "web/http=5" "engine/hbase/packed=5" "engine/hbase/log=5" "engine/hbase/snapshots=5" "engine/hbase=5" "engine/rocks/log=5" "engine/rocks/scan=5" "sql/plan=5" "sql/rewrite=5" "sql/bind=5"

@@ -67,7 +67,11 @@ ServerUnderTest::ServerUnderTest(std::string name, std::unique_ptr<Engine> engin
 }
 
 ServerUnderTest::~ServerUnderTest() {
-  if (is_shared()) (void)catalog_->Delete(table_name_);
+  if (!is_shared()) return;
+  for (int i = 0; i < kTriesMax; ++i) {
+    const absl::Status status = catalog_->Delete(table_name_);
+    if (!absl::IsUnavailable(status) && !absl::IsUnknown(status)) break;
+  }
 }
 
 absl::Status ServerUnderTest::CreateTable(const admin::CreateTableRequest& request,

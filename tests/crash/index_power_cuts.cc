@@ -22,7 +22,7 @@
 #include "catalog/catalog.h"
 #include "engine/rocks/rocks_engine.h"
 #include "lossy_file_system.h"
-#include "promql/evaluate/labels.h"
+#include "promql/samples/labels.h"
 #include "rocksdb/env.h"
 #include "series/index/entity_index.h"
 #include "series/index/write/index_repair.h"

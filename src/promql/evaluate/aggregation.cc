@@ -7,7 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "promql/evaluate/evaluator.h"
-#include "promql/evaluate/go_math.h"
+#include "promql/functions/go_math.h"
 #include "promql/syntax/words.h"
 
 namespace sonde::promql {

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "promql/evaluate/dates.h"
 #include "promql/evaluate/evaluator.h"
-#include "promql/evaluate/go_math.h"
+#include "promql/functions/dates.h"
+#include "promql/functions/go_math.h"
 
 namespace sonde::promql {
 namespace {

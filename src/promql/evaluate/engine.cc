@@ -52,14 +52,6 @@ absl::Status EvaluateInto(const Expression& query, Evaluator* evaluator, bool is
 
 }  // namespace
 
-absl::Status ExecutionError(std::string_view message) {
-  return absl::FailedPreconditionError({message.data(), message.size()});
-}
-
-absl::Status SameLabelsError() {
-  return ExecutionError("vector cannot contain metrics with the same labelset");
-}
-
 absl::Status QueryContext::Interrupted() const {
   return settings_.interrupted ? settings_.interrupted() : absl::OkStatus();
 }

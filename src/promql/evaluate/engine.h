@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "promql/evaluate/annotations.h"
-#include "promql/evaluate/matrix.h"
-#include "promql/evaluate/samples.h"
 #include "promql/evaluate/settings.h"
+#include "promql/samples/annotations.h"
+#include "promql/samples/matrix.h"
+#include "promql/samples/samples.h"
 #include "promql/syntax/tree.h"
 
 namespace sonde::promql {

@@ -14,19 +14,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "promql/evaluate/annotations.h"
-#include "promql/evaluate/leaf.h"
-#include "promql/evaluate/matrix.h"
-#include "promql/evaluate/samples.h"
 #include "promql/evaluate/settings.h"
 #include "promql/evaluate/shared_leaves.h"
+#include "promql/samples/annotations.h"
+#include "promql/samples/execution_errors.h"
+#include "promql/samples/leaf.h"
+#include "promql/samples/matrix.h"
+#include "promql/samples/samples.h"
 #include "promql/syntax/tree.h"
 
 namespace sonde::promql {
-
-// An error in Prometheus' words.
-absl::Status ExecutionError(std::string_view message);
-absl::Status SameLabelsError();
 
 // What a query and its subqueries share.
 class QueryContext {
@@ -57,17 +54,6 @@ class QueryContext {
   QueryStats stats_;
   mutable absl::Mutex mutex_;
   int64_t held_ ABSL_GUARDED_BY(mutex_) = 0;
-};
-
-// Samples of one series in a window, and the window.
-struct Window {
-  const int64_t* times;
-  const double* values;
-  size_t count;
-  int64_t step_millis;  // the time of the step
-  int64_t from_millis;  // exclusive
-  int64_t to_millis;    // inclusive
-  double range_seconds;
 };
 
 class Evaluator {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "promql/evaluate/evaluator.h"
-#include "promql/evaluate/series_parts.h"
+#include "promql/samples/series_parts.h"
 
 namespace sonde::promql {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "promql/evaluate/go_math.h"
+#include "promql/functions/go_math.h"
 #include "promql/syntax/words.h"
 
 namespace sonde::promql {

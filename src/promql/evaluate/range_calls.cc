@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "promql/evaluate/evaluator.h"
-#include "promql/evaluate/extended_windows.h"
-#include "promql/evaluate/window_functions.h"
+#include "promql/functions/extended_windows.h"
+#include "promql/functions/window_functions.h"
 #include "promql/syntax/words.h"
 
 namespace sonde::promql {

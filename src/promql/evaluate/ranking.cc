@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "promql/evaluate/evaluator.h"
-#include "promql/evaluate/go_math.h"
+#include "promql/functions/go_math.h"
 #include "promql/syntax/words.h"
 
 namespace sonde::promql {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "promql/evaluate/evaluator.h"
-#include "promql/evaluate/extended_windows.h"
+#include "promql/functions/extended_windows.h"
 #include "promql/syntax/words.h"
 
 namespace sonde::promql {

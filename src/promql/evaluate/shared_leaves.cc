@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "promql/evaluate/labels.h"
+#include "promql/samples/labels.h"
 
 namespace sonde::promql {
 namespace {

@@ -19,9 +19,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "promql/evaluate/leaf.h"
-#include "promql/evaluate/samples.h"
 #include "promql/evaluate/settings.h"
+#include "promql/samples/leaf.h"
+#include "promql/samples/samples.h"
 #include "promql/syntax/tree.h"
 
 namespace sonde::promql {

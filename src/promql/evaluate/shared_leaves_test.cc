@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "promql/evaluate/engine.h"
-#include "promql/evaluate/series_parts.h"
+#include "promql/samples/series_parts.h"
 #include "promql/syntax/parser.h"
 #include "promql/syntax/words.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "promql/evaluate/matrix.h"
+#include "promql/samples/matrix.h"
 #include "promql/syntax/tree.h"
 
 namespace sonde::promql {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "promql/evaluate/labels.h"
+#include "promql/samples/labels.h"
 #include "web/http/http_message.h"
 
 namespace sonde::promql {

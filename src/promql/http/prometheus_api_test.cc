@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "prometheus/remote_messages.h"
-#include "promql/evaluate/samples.h"
+#include "promql/samples/samples.h"
 #include "series/http/series_http_test_support.h"
 
 namespace sonde::promql {

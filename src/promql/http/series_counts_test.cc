@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "promql/evaluate/labels.h"
+#include "promql/samples/labels.h"
 
 namespace sonde::promql {
 namespace {

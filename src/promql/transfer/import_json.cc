@@ -6,7 +6,7 @@
 
 #include "absl/base/casts.h"
 #include "base/bytes.h"
-#include "promql/evaluate/samples.h"
+#include "promql/samples/samples.h"
 #include "promql/transfer/import_line.h"
 
 namespace sonde::promql {

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "promql/evaluate/samples.h"
+#include "promql/samples/samples.h"
 #include "promql/syntax/words.h"
 
 namespace sonde::promql {

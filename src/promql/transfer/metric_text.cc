@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "promql/evaluate/samples.h"
 #include "promql/http/api_answer.h"
 #include "promql/http/query_answer.h"
+#include "promql/samples/samples.h"
 #include "promql/syntax/matcher.h"
 #include "promql/syntax/words.h"
 

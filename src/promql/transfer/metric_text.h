@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "promql/evaluate/labels.h"
+#include "promql/samples/labels.h"
 #include "series/http/metric_metadata.h"
 
 namespace sonde::promql {

@@ -13,7 +13,7 @@
 
 #include "base/random.h"
 #include "prometheus/remote_messages.h"
-#include "promql/evaluate/samples.h"
+#include "promql/samples/samples.h"
 #include "promql/transfer/metric_import.h"
 #include "series/http/series_http_test_support.h"
 

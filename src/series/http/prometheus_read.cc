@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "promql/evaluate/samples.h"
+#include "promql/samples/samples.h"
 #include "promql/syntax/matcher.h"
 #include "series/metric/metric_reader.h"
 #include "series/metric/series_samples.h"

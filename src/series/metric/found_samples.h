@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "promql/evaluate/labels.h"
-#include "promql/evaluate/samples.h"
+#include "promql/samples/labels.h"
+#include "promql/samples/samples.h"
 #include "rows/batch.h"
 #include "series/metric/metric_scan.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "promql/evaluate/labels.h"
+#include "promql/samples/labels.h"
 #include "rows/batch.h"
 #include "series/metric/metric_read.h"
 #include "series/metric/metric_scan.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "promql/evaluate/labels.h"
+#include "promql/samples/labels.h"
 #include "series/metric/metric_batch.h"
 #include "series/metric/metric_index.h"
 #include "series/metric/metric_reader.h"

@@ -10,7 +10,7 @@
 #include <limits>
 #include <optional>
 
-#include "promql/evaluate/samples.h"
+#include "promql/samples/samples.h"
 
 namespace sonde::series {
 

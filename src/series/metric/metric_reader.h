@@ -15,8 +15,8 @@
 
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
-#include "promql/evaluate/labels.h"
-#include "promql/evaluate/samples.h"
+#include "promql/samples/labels.h"
+#include "promql/samples/samples.h"
 #include "series/known/declarations.h"
 #include "series/metric/metric_read.h"
 

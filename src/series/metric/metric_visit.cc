@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "promql/evaluate/labels.h"
+#include "promql/samples/labels.h"
 #include "rows/batch.h"
 #include "rows/held_memory.h"
 #include "series/metric/found_samples.h"

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "model/table_access.h"
-#include "promql/evaluate/samples.h"
+#include "promql/samples/samples.h"
 #include "series/metric/metric_read.h"
 #include "series/metric/metric_scan.h"
 

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "model/table_access.h"
-#include "promql/evaluate/samples.h"
+#include "promql/samples/samples.h"
 #include "series/known/declarations.h"
 #include "series/metric/metric_reader.h"
 

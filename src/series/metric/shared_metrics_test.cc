@@ -15,7 +15,7 @@
 
 #include "base/random.h"
 #include "promql/evaluate/engine.h"
-#include "promql/evaluate/labels.h"
+#include "promql/samples/labels.h"
 #include "promql/syntax/parser.h"
 #include "series/input/ingest_batch.h"
 #include "series/metric/series_samples.h"

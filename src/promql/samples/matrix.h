@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "promql/evaluate/labels.h"
+#include "promql/samples/labels.h"
 
 namespace sonde::promql {
 

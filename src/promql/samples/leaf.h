@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "promql/evaluate/annotations.h"
-#include "promql/evaluate/matrix.h"
-#include "promql/evaluate/samples.h"
+#include "promql/samples/annotations.h"
+#include "promql/samples/matrix.h"
+#include "promql/samples/samples.h"
 #include "promql/syntax/matcher.h"
 #include "promql/syntax/tree.h"
 

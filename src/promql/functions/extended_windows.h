@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "promql/evaluate/samples.h"
-#include "promql/evaluate/window_functions.h"
+#include "promql/functions/window_functions.h"
+#include "promql/samples/samples.h"
 #include "promql/syntax/tree.h"
 
 namespace sonde::promql {

@@ -1,4 +1,4 @@
-#include "promql/evaluate/dates.h"
+#include "promql/functions/dates.h"
 
 #include <array>
 #include <cmath>

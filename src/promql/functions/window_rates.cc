@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "promql/evaluate/window_functions.h"
+#include "promql/functions/window_functions.h"
 
 namespace sonde::promql {
 namespace {

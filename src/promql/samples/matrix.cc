@@ -1,4 +1,4 @@
-#include "promql/evaluate/matrix.h"
+#include "promql/samples/matrix.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "promql/evaluate/labels.h"
+#include "promql/samples/labels.h"
 
 #include <algorithm>
 

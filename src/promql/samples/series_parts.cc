@@ -1,4 +1,4 @@
-#include "promql/evaluate/series_parts.h"
+#include "promql/samples/series_parts.h"
 
 #include <memory>
 #include <optional>

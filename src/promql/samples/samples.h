@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "promql/evaluate/labels.h"
+#include "promql/samples/labels.h"
 #include "promql/syntax/matcher.h"
 #include "work/idle_workers.h"
 

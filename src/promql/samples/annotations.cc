@@ -1,4 +1,4 @@
-#include "promql/evaluate/annotations.h"
+#include "promql/samples/annotations.h"
 
 #include <fmt/format.h>
 

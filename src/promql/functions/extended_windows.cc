@@ -1,4 +1,4 @@
-#include "promql/evaluate/extended_windows.h"
+#include "promql/functions/extended_windows.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "promql/evaluate/leaf.h"
+#include "promql/samples/leaf.h"
 
 namespace sonde::promql {
 namespace {

@@ -1,5 +1,5 @@
 // Aggregates of the values in a window.
-#include "promql/evaluate/window_functions.h"
+#include "promql/functions/window_functions.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "promql/evaluate/samples.h"
+#include "promql/samples/samples.h"
 
 namespace sonde::promql {
 
