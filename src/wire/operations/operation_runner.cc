@@ -113,7 +113,7 @@ void OperationRunner::HoldOnce() {
       ended_.push_back(name);
       continue;
     }
-    if (turns_.contains(name)) continue;  // it has begun here meanwhile
+    if (turns_.contains(name) || comes_here_.contains(name)) continue;  // it begins here
     operations_->TakeOver(name);
     Enqueue(name, /*is_resumed=*/true);
   }
@@ -134,6 +134,7 @@ void OperationRunner::Pause() {
 }
 
 void OperationRunner::Enqueue(std::string name, bool is_resumed) {
+  comes_here_.erase(name);
   auto turn = std::make_unique<Turn>();
   turn->name = name;
   turn->is_resumed = is_resumed;
@@ -161,6 +162,10 @@ absl::Status OperationRunner::Begin(std::string_view resource, const google::pro
   // The lease comes before the record: an operation without one is anybody's.
   const Operations::Commit held_commit = [&](std::vector<RecordChange> changes) {
     if (absl::Status held = HoldNew(out->name()); !held.ok()) return held;
+    {
+      const absl::MutexLock lock(&mutex_);
+      comes_here_.insert(out->name());
+    }
     return commit ? commit(std::move(changes)) : operations_->store()->WriteRecords(changes);
   };
   absl::Status status =
@@ -168,6 +173,7 @@ absl::Status OperationRunner::Begin(std::string_view resource, const google::pro
   const absl::MutexLock lock(&mutex_);
   --beginning_;
   if (status.ok()) Enqueue(out->name(), /*is_resumed=*/false);
+  comes_here_.erase(out->name());
   return status;
 }
 
@@ -247,8 +253,12 @@ bool OperationRunner::RunOne(Turn* turn) {
 }
 
 void OperationRunner::Finish(const Turn& turn, const OperationEnd& end) {
-  // If it cannot be held now, whoever gets it first runs it.
-  if (end.next.has_value()) HoldNew(end.next->name).IgnoreError();
+  if (end.next.has_value()) {
+    // If it cannot be held now, whoever gets it first runs it.
+    HoldNew(end.next->name).IgnoreError();
+    const absl::MutexLock lock(&mutex_);
+    comes_here_.insert(end.next->name);
+  }
   for (bool first = true;; first = false) {
     const absl::Status status = operations_->Finish(turn.name, end);
     if (status.ok() || absl::IsNotFound(status)) break;

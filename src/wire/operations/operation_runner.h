@@ -27,6 +27,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -168,6 +169,8 @@ class OperationRunner {
   std::deque<Turn*> waiting_ ABSL_GUARDED_BY(mutex_);
   size_t beginning_ ABSL_GUARDED_BY(mutex_) =
       0;  // places that are taken for operations that are being written
+  // Operations whose records are being written, and which then run here: Share must not take them for another server's.
+  std::set<std::string> comes_here_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> ended_ ABSL_GUARDED_BY(mutex_);  // whose leases are to be given back
   std::thread sharing_;
   std::vector<std::thread> threads_;  // last, as they use the others
