@@ -92,6 +92,25 @@ struct InfoSelector {
   }
 };
 
+// The conditions on info series: those of the selector, and that they belong to a series with these values.
+absl::StatusOr<std::vector<Matcher>> MatchersFor(const InfoSelector& selector,
+                                                 const std::vector<Values>& values) {
+  std::vector<Matcher> result = selector.names;
+  result.insert(result.end(), selector.data.begin(), selector.data.end());
+  for (size_t k = 0; k < kIdentifying.size(); ++k) {
+    if (values[k].empty() || values[k].size() > kPatternValuesMax) continue;
+    std::string pattern;
+    for (const std::string& value : values[k]) {
+      pattern += (pattern.empty() ? "" : "|") + re2::RE2::QuoteMeta(value);
+    }
+    const absl::StatusOr<Matcher> matcher =
+        Matcher::Create(MatchKind::kMatches, kIdentifying[k], std::move(pattern));
+    if (!matcher.ok()) return matcher.status();
+    result.push_back(*matcher);
+  }
+  return result;
+}
+
 // A metric's name, and the values of the identifying labels.
 using Identity = std::tuple<std::string, std::string, std::string>;
 
@@ -103,6 +122,12 @@ Identity IdentityOf(std::string_view name, const Labels& labels) {
 // Info series by the series that they belong to.  The values of their rows are the times of their samples.
 class InfoSeries {
  public:
+  // The info series of one metric for one identity.
+  struct Group {
+    std::vector<size_t> rows;
+    size_t newest = kNone;  // the row whose sample is the latest at the step that was set
+  };
+
   InfoSeries(const InfoSelector* selector, Matrix rows) : selector_(selector), rows_(std::move(rows)) {
     for (size_t i = 0; i < rows_.size(); ++i) {
       const std::string_view name = LabelOf(rows_[i].labels, kMetricLabel);
@@ -111,7 +136,7 @@ class InfoSeries {
     }
   }
 
-  // Chooses, of the info series of one identity, the one whose sample is the latest.
+  // Chooses the newest of each group.
   absl::Status SetStep(size_t step) {
     for (auto& [identity, group] : groups_) {
       group.newest = kNone;
@@ -131,12 +156,12 @@ class InfoSeries {
     return absl::OkStatus();
   }
 
-  // The info series of a series at the step that was set, one of each metric; empty: there is none.
-  std::vector<size_t> RowsFor(const Labels& labels) const {
-    std::vector<size_t> result;
+  // The groups of a series, one of each metric that has any.  They are valid as long as this.
+  std::vector<const Group*> GroupsFor(const Labels& labels) const {
+    std::vector<const Group*> result;
     for (const std::string& name : names_) {
       const auto found = groups_.find(IdentityOf(name, labels));
-      if (found != groups_.end() && found->second.newest != kNone) result.push_back(found->second.newest);
+      if (found != groups_.end()) result.push_back(&found->second);
     }
     return result;
   }
@@ -160,16 +185,59 @@ class InfoSeries {
   }
 
  private:
-  struct Group {
-    std::vector<size_t> rows;
-    size_t newest = kNone;
-  };
-
   const InfoSelector* const selector_;
   const Matrix rows_;
   std::map<Identity, Group> groups_;
   std::vector<std::string> names_;
 };
+
+// A series that labels are added to.
+struct Enriched {
+  bool is_info = false;  // it is an info series itself, and stays as it is
+  std::vector<const InfoSeries::Group*> groups;
+  // Its labels change where its info series does.
+  std::vector<size_t> info_rows;
+  size_t result_row = kNone;  // none: it had no step yet
+};
+
+// `base`, and `enriched` of each of its rows, with the labels of `info`.
+absl::StatusOr<Matrix> Join(const Matrix& base, std::vector<Enriched> enriched, bool needs_match,
+                            InfoSeries* info, QueryContext* context) {
+  Matrix result;
+  absl::flat_hash_map<Labels, size_t> known;
+  const size_t steps = base.empty() ? 0 : base[0].values.size();
+  std::vector<size_t> info_rows;
+  for (size_t step = 0; step < steps; ++step) {
+    if (absl::Status status = context->Interrupted(); !status.ok()) return status;
+    bool is_step_set = false;
+    for (size_t i = 0; i < base.size(); ++i) {
+      if (!base[i].present[step]) continue;
+      if (!std::exchange(is_step_set, true)) {
+        if (absl::Status status = info->SetStep(step); !status.ok()) return status;
+      }
+      Enriched& one = enriched[i];
+      info_rows.clear();
+      for (const InfoSeries::Group* const group : one.groups) {
+        if (group->newest != kNone) info_rows.push_back(group->newest);
+      }
+      if (!one.is_info && info_rows.empty() && needs_match) continue;
+      if (one.result_row == kNone || one.info_rows != info_rows) {
+        absl::StatusOr<Labels> labels = info->AddTo(base[i].labels, info_rows);
+        if (!labels.ok()) return labels.status();
+        const auto [at, is_new] = known.try_emplace(*labels, result.size());
+        if (is_new) {
+          if (absl::Status status = context->Hold(static_cast<int64_t>(steps)); !status.ok()) return status;
+          result.emplace_back(*std::move(labels), steps);
+        }
+        one.result_row = at->second;
+        one.info_rows = info_rows;
+      }
+      if (result[one.result_row].present[step]) return SameLabelsError();
+      result[one.result_row].Set(step, base[i].values[step]);
+    }
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -211,12 +279,12 @@ absl::StatusOr<Matrix> Evaluator::AddInfo(const Expression& node) {
   if (!selector.ok()) return selector.status();
   const absl::StatusOr<Matrix> base = Evaluate(*node.operands[0]);
   if (!base.ok()) return base;
-  std::vector<uint8_t> is_info(base->size());
+  std::vector<Enriched> enriched(base->size());
   std::vector<Values> values(kIdentifying.size());
   for (size_t i = 0; i < base->size(); ++i) {
     const Labels& labels = (*base)[i].labels;
-    is_info[i] = selector->IsInfo(labels) ? 1 : 0;
-    if (is_info[i] || (*base)[i].IsEmpty()) continue;
+    enriched[i].is_info = selector->IsInfo(labels);
+    if (enriched[i].is_info || (*base)[i].IsEmpty()) continue;
     for (size_t k = 0; k < kIdentifying.size(); ++k) {
       const std::string_view value = LabelOf(labels, kIdentifying[k]);
       if (!value.empty()) values[k].emplace(value);
@@ -224,61 +292,17 @@ absl::StatusOr<Matrix> Evaluator::AddInfo(const Expression& node) {
   }
   Matrix rows;
   if (std::any_of(values.begin(), values.end(), [](const Values& one) { return !one.empty(); })) {
-    std::vector<Matcher> matchers = selector->names;
-    matchers.insert(matchers.end(), selector->data.begin(), selector->data.end());
-    for (size_t k = 0; k < kIdentifying.size(); ++k) {
-      if (values[k].empty() || values[k].size() > kPatternValuesMax) continue;
-      std::string pattern;
-      for (const std::string& value : values[k]) {
-        pattern += (pattern.empty() ? "" : "|") + re2::RE2::QuoteMeta(value);
-      }
-      const absl::StatusOr<Matcher> matcher =
-          Matcher::Create(MatchKind::kMatches, kIdentifying[k], std::move(pattern));
-      if (!matcher.ok()) return matcher.status();
-      matchers.push_back(*matcher);
-    }
-    absl::StatusOr<Matrix> read = ReadInfo(node, matchers, values);
+    const absl::StatusOr<std::vector<Matcher>> matchers = MatchersFor(*selector, values);
+    if (!matchers.ok()) return matchers.status();
+    absl::StatusOr<Matrix> read = ReadInfo(node, *matchers, values);
     if (!read.ok()) return read;
     rows = *std::move(read);
   }
   InfoSeries info(&*selector, std::move(rows));
-
-  // The labels of a series change where its info series does.
-  struct Current {
-    std::vector<size_t> info_rows;
-    size_t result_row = kNone;
-    bool is_set = false;
-  };
-  std::vector<Current> current(base->size());
-  Matrix result;
-  absl::flat_hash_map<Labels, size_t> known;
-  for (size_t step = 0; step < steps_; ++step) {
-    if (absl::Status status = context_->Interrupted(); !status.ok()) return status;
-    bool is_step_set = false;
-    for (size_t i = 0; i < base->size(); ++i) {
-      const Row& row = (*base)[i];
-      if (!row.present[step]) continue;
-      if (!std::exchange(is_step_set, true)) {
-        if (absl::Status status = info.SetStep(step); !status.ok()) return status;
-      }
-      std::vector<size_t> info_rows = is_info[i] ? std::vector<size_t>() : info.RowsFor(row.labels);
-      if (!is_info[i] && info_rows.empty() && selector->needs_match) continue;
-      Current& now = current[i];
-      if (!now.is_set || now.info_rows != info_rows) {
-        absl::StatusOr<Labels> labels = info.AddTo(row.labels, info_rows);
-        if (!labels.ok()) return labels.status();
-        const auto [at, is_new] = known.try_emplace(*labels, result.size());
-        if (is_new) {
-          if (absl::Status status = context_->Hold(static_cast<int64_t>(steps_)); !status.ok()) return status;
-          result.emplace_back(*std::move(labels), steps_);
-        }
-        now = {std::move(info_rows), at->second, true};
-      }
-      if (result[now.result_row].present[step]) return SameLabelsError();
-      result[now.result_row].Set(step, row.values[step]);
-    }
+  for (size_t i = 0; i < base->size(); ++i) {
+    if (!enriched[i].is_info) enriched[i].groups = info.GroupsFor((*base)[i].labels);
   }
-  return result;
+  return Join(*base, std::move(enriched), selector->needs_match, &info, context_);
 }
 
 }  // namespace sonde::promql
