@@ -75,17 +75,26 @@ class Heap {
   std::vector<Ranked> items_;
 };
 
+struct Spread {
+  double most;
+  double least;
+  bool has_nan;
+};
+
+Spread SpreadOf(const Row& parameter) {
+  Spread spread{parameter.values[0], parameter.values[0], false};
+  for (const double value : parameter.values) {
+    spread.most = GoMax(spread.most, value);
+    spread.least = GoMin(spread.least, value);
+    spread.has_nan = spread.has_nan || std::isnan(value);
+  }
+  return spread;
+}
+
 // OK and false: nothing comes out.
 absl::StatusOr<bool> CheckCounts(const Row& parameter) {
   constexpr double kIntegerMax = 9223372036854774784.0;
-  double most = parameter.values[0];
-  double least = most;
-  bool has_nan = false;
-  for (const double value : parameter.values) {
-    most = GoMax(most, value);
-    least = GoMin(least, value);
-    has_nan = has_nan || std::isnan(value);
-  }
+  const auto [most, least, has_nan] = SpreadOf(parameter);
   if (most < 1) return false;
   if (has_nan) return ExecutionError("Parameter value is NaN");
   if (least <= -9223372036854775808.0) {
@@ -107,14 +116,7 @@ void AddTo(TokenKind op, size_t limit, Ranked item, Heap* heap) {
 
 // As CheckCounts.
 absl::StatusOr<bool> CheckRatios(const Row& parameter, Range place, Annotations* annotations) {
-  double most = parameter.values[0];
-  double least = most;
-  bool has_nan = false;
-  for (const double value : parameter.values) {
-    most = GoMax(most, value);
-    least = GoMin(least, value);
-    has_nan = has_nan || std::isnan(value);
-  }
+  const auto [most, least, has_nan] = SpreadOf(parameter);
   if (most == 0 && least == 0) return false;
   if (has_nan) return ExecutionError("Ratio value is NaN");
   const auto warn = [&](double value, int limit) {
