@@ -23,7 +23,7 @@ ALLOWED = [
     "the order of series in instant answers, but of sort, topk and bottomk: Prometheus has none",
     "answers with topk, bottomk, limitk, and count_values of calculated numbers: Go's maps decide between equal values, "
     "and what is calculated may differ as above; where such a call is outermost, the number of samples is compared",
-    "logarithms of subnormal numbers, and what is calculated of them: Go's are those of normal ones",
+    "logarithms of subnormal numbers, and what is calculated of them, and their powers by fractions: Go's are those of normal ones",
     "values behind % of numbers that may differ as above: the rest of a division makes much of a little",
     "functions of functions and of sums, as asin(log10(x)), minute(ln(x)) and changes(x atan2 y), and deviations of times: they make much of a little",
     "a parameter with @ of an aggregation, over a range: Prometheus moves the time behind @ with the steps, against its own "
@@ -382,7 +382,7 @@ def difference(case, theirs, ours):
     if is_value and tolerance(text):
         if "%" in text:
             return what, "rest"
-        if magnifies(text):
+        if magnifies(text) or "^" in text:
             return what, "calculated"
     if what.startswith("value, a zero"):
         return what, "zeros"
