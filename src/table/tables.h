@@ -146,7 +146,7 @@ class Tables {
   std::vector<absl::Status> MutateByRowTime(const TableSchema& schema, absl::Span<const RowMutations> rows,
                                             const AuthorizedView* view,
                                             const std::function<absl::Status()>& interrupted);
-  // What refuses a request as a whole: types that do not match, in a row that has not had its change yet.
+  // Returns the error that refuses a request as a whole: types that do not match, in a row that has not had its change yet.
   absl::Status CheckTypes(const TableSchema& schema, absl::Span<const RowMutations> rows,
                           const AuthorizedView* view);
   absl::Status MutateByRowTime(const TableSchema& schema, const RowMutations& row,

@@ -74,7 +74,7 @@ class FakeWire {
     received_.erase(0, count);
     return true;
   }
-  // Of a connection in plain text.
+  // Whether bytes wait that the next call begins with.  The connection must be one in plain text.
   bool HasMore() const {
     char byte = 0;
     return !received_.empty() || recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;

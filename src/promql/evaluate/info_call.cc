@@ -59,7 +59,7 @@ const Expression* FirstSelector(const Expression& node) {
   return nullptr;
 }
 
-// What the second argument of info selects.
+// The info series and labels that the second argument of info selects.
 struct InfoSelector {
   std::vector<Matcher> names;  // of info metrics
   std::vector<Matcher> data;   // of the labels that are added; none: all labels are

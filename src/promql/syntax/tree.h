@@ -65,7 +65,7 @@ struct Matching {
   bool is_on = false;
   std::vector<std::string> labels;
   std::vector<std::string> include;  // of group_left and group_right
-  // What stands for a series that one side does not have.
+  // The values that stand for series that the left or the right side does not have.
   std::optional<double> fill_left;
   std::optional<double> fill_right;
 };
