@@ -112,6 +112,7 @@ class Course {
   }
 
   void Verify() {
+    const uint64_t unanswered_before = server_->index.counts().unanswered;
     for (const char* const label : {"group", "id"}) {
       std::set<std::string> found;
       for (const char* const pattern : {"[ig].*[02468]", "[ig].*[13579]"}) {
@@ -131,12 +132,17 @@ class Course {
         ASSERT_TRUE(found.contains(fmt::format("i-{}", number))) << label << " of " << LineOf(number);
       }
     }
-    EXPECT_EQ(server_->index.counts().unanswered, 0U);
+    bool are_whole = true;
     for (const KnownSeriesRef& series : server_->declarations.List()) {
       const auto report = CheckIndex(*series, &server_->local);
       ASSERT_TRUE(report.ok()) << report.status();
       ASSERT_TRUE(report->is_sound()) << report->problems[0];
       ASSERT_TRUE(report->is_whole || report->rows == 0);
+      are_whole = are_whole && report->is_whole;
+    }
+    // The power may go between a series' declaration and its first entity: the index does not say that it is whole then.
+    if (are_whole) {
+      EXPECT_EQ(server_->index.counts().unanswered, unanswered_before);
     }
   }
 
