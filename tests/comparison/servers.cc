@@ -44,6 +44,11 @@ std::string Features() {
   return absl::WebSafeBase64Escape(features.SerializeAsString());
 }
 
+// A cluster under load may not say in time what there is, or whether a change is made.
+bool ShouldTryAgain(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsUnknown(status);
+}
+
 template <typename Value>
 Value OrThrow(absl::StatusOr<Value> value) {
   if (!value.ok()) throw std::runtime_error(value.status().ToString());
@@ -56,7 +61,10 @@ ServerUnderTest::ServerUnderTest(std::string name, std::unique_ptr<Engine> engin
                                  std::function<void()> compact, const Clock* clock)
     : name_(std::move(name)), engine_(std::move(engine)), compact_(std::move(compact)) {
   // No other server uses the same store, so a changed schema need not be waited for.
-  catalog_ = OrThrow(Catalog::Open(engine_.get(), {.seen_within = absl::Milliseconds(100)}));
+  const auto open = [&] { return Catalog::Open(engine_.get(), {.seen_within = absl::Milliseconds(100)}); };
+  absl::StatusOr<std::unique_ptr<Catalog>> catalog = open();
+  for (int i = 1; i < kTriesMax && ShouldTryAgain(catalog.status()); ++i) catalog = open();
+  catalog_ = OrThrow(std::move(catalog));
   tables_ = std::make_unique<Tables>(engine_.get(), catalog_.get(), clock, /*seed=*/1);
   server_ = OrThrow(GrpcServer::Start(
       {.writes_block = engine_->traits().waits_for_network, .worker_threads = kWorkers}, tables_.get()));
@@ -69,8 +77,7 @@ ServerUnderTest::ServerUnderTest(std::string name, std::unique_ptr<Engine> engin
 ServerUnderTest::~ServerUnderTest() {
   if (!is_shared()) return;
   for (int i = 0; i < kTriesMax; ++i) {
-    const absl::Status status = catalog_->Delete(table_name_);
-    if (!absl::IsUnavailable(status) && !absl::IsUnknown(status)) break;
+    if (!ShouldTryAgain(catalog_->Delete(table_name_))) break;
   }
 }
 
@@ -80,14 +87,13 @@ absl::Status ServerUnderTest::CreateTable(const admin::CreateTableRequest& reque
   named.set_parent(kInstance);
   named.set_table_id(table_id);
   table_name_ = fmt::format("{}/tables/{}", kInstance, table_id);
-  // A cluster under load may not say in time whether it is made.
   absl::Status status;
   for (int i = 0; i < kTriesMax; ++i) {
     grpc::ClientContext context;
     admin::Table made;
     status = ToAbsl(admin_->CreateTable(&context, named, &made));
     if (i > 0 && absl::IsAlreadyExists(status)) return absl::OkStatus();
-    if (!absl::IsUnavailable(status) && !absl::IsUnknown(status)) break;
+    if (!ShouldTryAgain(status)) break;
   }
   return status;
 }
