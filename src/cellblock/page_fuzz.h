@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/varint.h"
+#include "cellblock/page_cursor.h"
 #include "cellblock/page_format.h"
 #include "cellblock/page_reader.h"
 

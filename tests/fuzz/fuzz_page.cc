@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cellblock/page_cursor.h"
 #include "cellblock/page_fuzz.h"
 #include "cellblock/page_reader.h"
 #include "cellblock/page_writer.h"

@@ -18,6 +18,7 @@
 #include "bench/inside/double_codecs.h"
 #include "bench/inside/page_data.h"
 #include "cellblock/fragment.h"
+#include "cellblock/page_cursor.h"
 #include "cellblock/page_reader.h"
 #include "cellblock/page_writer.h"
 #include "codec/values.h"

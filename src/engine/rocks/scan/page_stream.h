@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "cellblock/page_reader.h"
+#include "cellblock/page_cursor.h"
 #include "engine/rocks/store/cell_store.h"
 #include "engine/rocks/store/directory.h"
 #include "engine/row_store.h"

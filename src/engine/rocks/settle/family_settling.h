@@ -23,7 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "cellblock/fragment.h"
-#include "cellblock/page_reader.h"
+#include "cellblock/page_cursor.h"
 #include "engine/rocks/settle/page_output.h"
 #include "engine/rocks/store/directory.h"
 #include "gc/gc_rule_evaluator.h"

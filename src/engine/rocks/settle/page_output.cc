@@ -5,6 +5,7 @@
 #include "absl/hash/hash.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "cellblock/page_cursor.h"
 #include "cellblock/page_reader.h"
 #include "engine/rocks/store/directory.h"
 #include "engine/rocks/store/page_key.h"
