@@ -2,8 +2,8 @@
 """Holds the locks of src/ to what is written beside them, by clang's -Wthread-safety.
 
 Members say by ABSL_GUARDED_BY which mutex guards them, functions by ABSL_EXCLUSIVE_LOCKS_REQUIRED and the like which mutex
-their callers hold. clang reads the sources that name such a class, many in one go, and compiles nothing; so it takes less than a
-minute of two processors. GCC, which builds Sonde, knows nothing of these words.
+their callers hold. clang reads the sources that name such a class, many in one go, and compiles nothing; so it takes two
+minutes of two processors. GCC, which builds Sonde, knows nothing of these words.
 
 clang knows absl::Mutex, and not std::mutex: a file that has one is a finding, unless it is excepted.
 

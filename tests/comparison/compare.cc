@@ -1,7 +1,6 @@
 #include "compare.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -135,11 +134,13 @@ class SharedMemory final : public ClusterMember {
   const std::unique_ptr<MemoryEngine> store_;
 };
 
+// A cluster under load takes a while to say what the schema is, and no request is answered by one that may be an old one.
+constexpr absl::Duration kSeenWithinOnHBase = absl::Seconds(2);
+
 }  // namespace
 
 Comparison::Servers Comparison::StartHBase() {
-  const absl::StatusOr<HBaseStoreAddress> address =
-      ParseHBaseStore(fmt::format("hbase://{}/sonde_comparison_{}", hbase_master_, getpid()));
+  const absl::StatusOr<HBaseStoreAddress> address = ParseHBaseStore(hbase_);
   if (!address.ok()) throw std::runtime_error(address.status().ToString());
   absl::StatusOr<std::unique_ptr<HBaseEngine>> opened =
       HBaseEngine::Open({.address = *address, .open_timeout = absl::Minutes(2)});
@@ -159,12 +160,13 @@ Comparison::Servers Comparison::StartHBase() {
     }
   };
   Servers servers;
-  servers.push_back(std::make_unique<ServerUnderTest>("hbase", *std::move(opened), flush, &clock_));
+  servers.push_back(
+      std::make_unique<ServerUnderTest>("hbase", *std::move(opened), flush, &clock_, kSeenWithinOnHBase));
   return servers;
 }
 
 Comparison::Servers Comparison::StartServers(const std::string& directory) {
-  if (!hbase_master_.empty()) return StartHBase();
+  if (!hbase_.empty()) return StartHBase();
   absl::StatusOr<std::unique_ptr<RocksEngine>> rocks =
       RocksEngine::Open({.data_dir = directory, .memory_bytes = kRocksMemoryBytes, .sync = false});
   if (!rocks.ok()) throw std::runtime_error(rocks.status().ToString());
@@ -188,7 +190,7 @@ std::optional<Difference> Comparison::Run(const History& history) {
   clock_.Set(now_micros);
   // A server's time does not go back, so each history has servers of its own.
   const std::string server_directory = fmt::format("{}/{}", directory_, runs_++);
-  std::filesystem::create_directory(server_directory);
+  std::filesystem::create_directories(server_directory);
   Servers servers = StartServers(server_directory);
   NaiveBigtable naive(history.table.table()), naive_shared(history.table.table(), /*is_shared=*/true);
   for (const auto& server : servers) {

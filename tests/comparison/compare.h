@@ -22,9 +22,10 @@ struct Difference {
 class Comparison {
  public:
   // Servers on RocksDB, in `directory`, and on the memory engine: one that follows all hints, one that
-  // follows none and gives a row cell by cell, and one whose store others might share.  `hbase_master` (HOST:PORT): one server, on the HBase cluster, in place of these.
-  explicit Comparison(std::string directory, std::string hbase_master = "")
-      : directory_(std::move(directory)), hbase_master_(std::move(hbase_master)) {}
+  // follows none and gives a row cell by cell, and one whose store others might share.  `hbase` (an address as of --store): one server,
+  // on this store in HBase, in place of these.
+  explicit Comparison(std::string directory, std::string hbase = "")
+      : directory_(std::move(directory)), hbase_(std::move(hbase)) {}
 
   // The first difference.
   std::optional<Difference> Run(const History& history);
@@ -38,7 +39,7 @@ class Comparison {
   Servers StartHBase();
 
   const std::string directory_;
-  const std::string hbase_master_;
+  const std::string hbase_;
   SharedClock clock_;
   uint64_t runs_ = 0;
 };

@@ -7,8 +7,10 @@
 
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/time/clock.h"
 #include "reference_merger.h"
 
 namespace sonde {
@@ -19,7 +21,8 @@ namespace pb = google::bigtable::v2;
 
 constexpr char kInstance[] = "projects/p/instances/i";
 constexpr size_t kWorkers = 2;
-constexpr int kTriesMax = 10;
+constexpr absl::Duration kTriesAtMost = absl::Minutes(1);
+constexpr absl::Duration kBetweenTries = absl::Milliseconds(100);
 
 absl::Status ToAbsl(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
@@ -44,9 +47,22 @@ std::string Features() {
   return absl::WebSafeBase64Escape(features.SerializeAsString());
 }
 
-// A cluster under load may not say in time what there is, or whether a change is made.
-bool ShouldTryAgain(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsUnknown(status);
+const absl::Status& StatusOf(const absl::Status& status) { return status; }
+template <typename Value>
+const absl::Status& StatusOf(const absl::StatusOr<Value>& value) {
+  return value.status();
+}
+
+// Asks until there is an answer: a cluster under load may not say in time what there is, or whether a change is made.
+template <typename Ask>
+auto AskUntilAnswered(const Ask& ask) {
+  const absl::Time deadline = absl::Now() + kTriesAtMost;
+  while (true) {
+    auto answer = ask();
+    const absl::Status status = StatusOf(answer);
+    if (absl::Now() >= deadline || (!absl::IsUnavailable(status) && !absl::IsUnknown(status))) return answer;
+    absl::SleepFor(kBetweenTries);
+  }
 }
 
 template <typename Value>
@@ -58,13 +74,11 @@ Value OrThrow(absl::StatusOr<Value> value) {
 }  // namespace
 
 ServerUnderTest::ServerUnderTest(std::string name, std::unique_ptr<Engine> engine,
-                                 std::function<void()> compact, const Clock* clock)
+                                 std::function<void()> compact, const Clock* clock,
+                                 absl::Duration seen_within)
     : name_(std::move(name)), engine_(std::move(engine)), compact_(std::move(compact)) {
-  // No other server uses the same store, so a changed schema need not be waited for.
-  const auto open = [&] { return Catalog::Open(engine_.get(), {.seen_within = absl::Milliseconds(100)}); };
-  absl::StatusOr<std::unique_ptr<Catalog>> catalog = open();
-  for (int i = 1; i < kTriesMax && ShouldTryAgain(catalog.status()); ++i) catalog = open();
-  catalog_ = OrThrow(std::move(catalog));
+  catalog_ =
+      OrThrow(AskUntilAnswered([&] { return Catalog::Open(engine_.get(), {.seen_within = seen_within}); }));
   tables_ = std::make_unique<Tables>(engine_.get(), catalog_.get(), clock, /*seed=*/1);
   server_ = OrThrow(GrpcServer::Start(
       {.writes_block = engine_->traits().waits_for_network, .worker_threads = kWorkers}, tables_.get()));
@@ -75,10 +89,7 @@ ServerUnderTest::ServerUnderTest(std::string name, std::unique_ptr<Engine> engin
 }
 
 ServerUnderTest::~ServerUnderTest() {
-  if (!is_shared()) return;
-  for (int i = 0; i < kTriesMax; ++i) {
-    if (!ShouldTryAgain(catalog_->Delete(table_name_))) break;
-  }
+  if (is_shared()) (void)AskUntilAnswered([&] { return catalog_->Delete(table_name_); });
 }
 
 absl::Status ServerUnderTest::CreateTable(const admin::CreateTableRequest& request,
@@ -87,15 +98,13 @@ absl::Status ServerUnderTest::CreateTable(const admin::CreateTableRequest& reque
   named.set_parent(kInstance);
   named.set_table_id(table_id);
   table_name_ = fmt::format("{}/tables/{}", kInstance, table_id);
-  absl::Status status;
-  for (int i = 0; i < kTriesMax; ++i) {
+  bool may_be_made = false;
+  return AskUntilAnswered([&] {
     grpc::ClientContext context;
     admin::Table made;
-    status = ToAbsl(admin_->CreateTable(&context, named, &made));
-    if (i > 0 && absl::IsAlreadyExists(status)) return absl::OkStatus();
-    if (!ShouldTryAgain(status)) break;
-  }
-  return status;
+    const absl::Status status = ToAbsl(admin_->CreateTable(&context, named, &made));
+    return std::exchange(may_be_made, true) && absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
+  });
 }
 
 void ServerUnderTest::Compact() {

@@ -30,9 +30,10 @@ class SharedClock final : public Clock {
 
 class ServerUnderTest {
  public:
-  // `clock` must outlive it.  `compact` may be empty.  Throws std::runtime_error when it cannot start.
+  // `clock` must outlive it.  `compact` may be empty.  `seen_within` is that of CatalogOptions, short, as no other server uses the
+  // store.  Throws std::runtime_error when it cannot start.
   ServerUnderTest(std::string name, std::unique_ptr<Engine> engine, std::function<void()> compact,
-                  const Clock* clock);
+                  const Clock* clock, absl::Duration seen_within = absl::Milliseconds(100));
   // Drops its table, for an engine that is used again.
   ~ServerUnderTest();
 
