@@ -22,7 +22,7 @@
 namespace sonde {
 namespace {
 
-constexpr double kReplaySeconds = 6;
+constexpr double kReplaySeconds = 2;
 constexpr uint64_t kMutationsPerLook = 64;  // at the clock
 constexpr size_t kInputBytesMax = 4096;
 

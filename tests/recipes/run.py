@@ -201,7 +201,7 @@ group.initial.rebalance.delay.ms=0
 """, encoding="utf-8")
     java = ["java", "-Xmx400m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/*"]
     name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    run(*java, "kafka.tools.StorageTool", "format", "-t", name, "-c", config, cwd=work)
+    run(*java, "kafka.tools.StorageTool", "format", f"--cluster-id={name}", "-c", config, cwd=work)  # a name may begin with "-"
     with Process(work / "kafka.log", *java, "kafka.Kafka", config) as process:
         def answers_():
             with socket.socket() as client:
