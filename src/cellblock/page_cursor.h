@@ -67,7 +67,7 @@ class PageCursor {
     std::optional<NumberBytes> written;                 // none: as cells
     codec::NumberKind kind = codec::NumberKind::kNone;  // kNone: as cells
   };
-  // What is decoded of a stream for some rows.
+  // The values that are decoded of a stream, for some rows.
   struct Decoded {
     std::vector<std::pair<size_t, size_t>> ranges;  // ranges of the stream's cells
     size_t count = 0;
@@ -77,7 +77,7 @@ class PageCursor {
     std::vector<double> doubles;
   };
 
-  // What holds for all rows of the page.
+  // Makes the choices that hold for all rows of the page.
   absl::Status Choose();
   absl::Status FindRows();
   void ChooseColumns();

@@ -17,7 +17,7 @@
 namespace sonde {
 namespace {
 
-// What hints and a range leave of rows.
+// The rows, and the cells of them, that hints and a range leave.
 Rows Select(const Rows& rows, const RowRange& range, const ReadHints& hints, bool reverse) {
   Rows selected;
   for (const Row& row : rows) {
@@ -156,7 +156,7 @@ std::string NumberText(const ColumnView& numbers, size_t i) {
                                               : fmt::format("{}", numbers.doubles()[i]);
 }
 
-// What a cursor gives, numbers as text.
+// The rows that a cursor gives, numbers as text.
 Rows ReadNumbers(PageReader* reader, const RowRange& range, const ReadHints& hints, bool reverse,
                  size_t* numbers) {
   PageCursor cursor(reader, range, hints, reverse);

@@ -379,7 +379,7 @@ TEST_P(EngineConformance, RowsAreMeasuredByRange) {
   ASSERT_EQ(bytes->size(), 4u);
   // A cluster tells of its regions seconds late, and shares them out evenly (engine/hbase/cluster_sizes_test.cc).
   if (under_test_.is_partial) return;
-  // What settles lies in two places until the first is compacted away, which may be of several files.  A page, which may be of ten
+  // Cells that settle lie in two places until the first is compacted away, which may be of several files.  A page, which may be of ten
   // rows, counts where it begins: a range of 25 rows may lack nine of them.
   const auto is_about = [](uint64_t measured, double wanted) {
     EXPECT_GT(static_cast<double>(measured), 0.6 * wanted);

@@ -1,5 +1,5 @@
 // Runs a fuzz target without a fuzzer: on every file of its corpus, then on random mutations of them, so many
-// or as many as kReplaySeconds of CPU time allow: a minute for all targets.  The same seed gives the same
+// or as many as kReplaySeconds of CPU time allow: three minutes for all targets.  The same seed gives the same
 // ones. usage: PROGRAM CORPUS_DIRECTORY [MUTATIONS [SEED]] Ends with the target's abort at the first input
 // that it does not take; the input is then in failed-input in the working directory.
 #include <signal.h>
@@ -22,7 +22,7 @@
 namespace sonde {
 namespace {
 
-constexpr double kReplaySeconds = 2;
+constexpr double kReplaySeconds = 6;
 constexpr uint64_t kMutationsPerLook = 64;  // at the clock
 constexpr size_t kInputBytesMax = 4096;
 
